@@ -1,0 +1,196 @@
+"""Delivery: a message goes into the CLI once, and the record says so.
+
+Look first (no dialog, an empty composer), paste once, press Enter. If the record stays silent, look
+at the draft: Enter is pressed again only while our own text is seen in the composer, and nothing is
+ever pasted twice. What neither the record nor the composer shows by the end is `unconfirmed`.
+"""
+
+from __future__ import annotations
+
+from agentd.adapter import shows_draft
+from agentd.agents import turns
+from agentd.agents.attention import need_person, unknown_screen
+from agentd.agents.effects import ClearDraft, Paste, PressEnter, ReadScreen, Seen, Settle
+from agentd.agents.memory import Delivery
+from agentd.agents.step import Step
+from agentd.model import Failure, Kind, Mode, Outcome, Receipt, State
+
+CONFIRM_S = 30.0
+"""How long the record may stay silent after a paste. A loaded machine was seen to take seconds; a CLI
+that has swallowed a prompt never speaks."""
+FIRST_LOOK_S = 0.4
+"""Twice the slowest `UserPromptSubmit` measured on an idle machine (143 ms), and a margin."""
+LONGEST_LOOK_S = 3.0
+LOOK_BEFORE_S = 0.25
+COMPOSER_WAIT_S = 5.0
+"""How long a screen may be neither composer nor dialog before a person is called."""
+CLEARS = 8
+RAW_GONE_LOOKS = 2
+
+
+def pump(step: Step) -> None:
+    """Start the next delivery if the agent can take one now."""
+    memory = step.memory
+    if memory.delivery or memory.attention or memory.ending_since is not None:
+        return
+    if memory.turn is None and memory.state is State.READY and (memory.steer_queue or memory.queue):
+        source = memory.steer_queue or memory.queue
+        _begin(step, source.pop(0), steer=False)
+    elif memory.turn and memory.state is State.WORKING and memory.steer_queue and _can_steer(step):
+        _begin(step, memory.steer_queue.pop(0), steer=True)
+
+
+def _can_steer(step: Step) -> bool:
+    turn = step.memory.turn
+    return bool(step.adapter.capabilities.steer and turn and not turn.interruption and not turn.ending)
+
+
+def accept(step: Step, message: str) -> None:
+    """Put a new message where its mode says."""
+    memory = step.memory
+    stored = step.messages[message]
+    busy = bool(memory.turn or memory.delivery or memory.queue or memory.steer_queue)
+    if stored.mode is Mode.FAIL_IF_BUSY and busy:
+        step.receipt(message, Receipt.REJECTED)
+        step.settle(
+            message,
+            Outcome.FAILED,
+            error=Failure("busy", f"{step.name} is busy; --queue waits, --steer goes into the running turn"),
+        )
+        return
+    if stored.mode is Mode.STEER and memory.turn and not step.adapter.capabilities.steer:
+        step.emit(Kind.WARNING, text=f"{step.adapter.provider} can't be steered: the message is queued")
+    if stored.mode is Mode.STEER and memory.turn and step.adapter.capabilities.steer:
+        memory.steer_queue.append(message)
+    else:
+        memory.queue.append(message)
+    if busy or memory.state is not State.READY:
+        step.receipt(message, Receipt.QUEUED)
+
+
+def _begin(step: Step, message: str, *, steer: bool) -> None:
+    step.memory.delivery = Delivery(message, steer, step.now)
+    step.used()
+    step.do(ReadScreen())
+
+
+def seen(step: Step, look: Seen) -> None:
+    """The screen was read while a message is on its way."""
+    delivery = step.memory.delivery
+    if delivery is None:
+        return
+    delivery.look_at = None
+    if delivery.phase == "look":
+        _look_before(step, delivery, look)
+    else:
+        _look_after(step, delivery, look)
+
+
+def _look_before(step: Step, delivery: Delivery, seen: Seen) -> None:
+    look = seen.look
+    delivery.looks += 1
+    if look.dialog:
+        _put_back(step, delivery)
+        need_person(step, look.dialog)
+        return
+    if not look.composer:
+        if step.now - delivery.started_at > COMPOSER_WAIT_S:
+            _put_back(step, delivery)
+            unknown_screen(step, seen.tail)
+            return
+        delivery.look_at = step.now + LOOK_BEFORE_S
+        return
+    if look.draft:
+        if seen.attached:
+            # A person is typing: their draft is theirs. The message waits, and says why.
+            delivery.look_at = step.now + 1.0
+            step.memory.fact.text = "a person is typing in the pane; the message waits for an empty composer"
+            return
+        if delivery.clears >= CLEARS:
+            step.memory.delivery = None
+            step.receipt(delivery.message, Receipt.REJECTED)
+            step.settle(
+                delivery.message,
+                Outcome.FAILED,
+                error=Failure("draft", "the composer holds a draft that can't be cleared; nothing was sent"),
+            )
+            return
+        delivery.clears += 1
+        delivery.look_at = step.now + LOOK_BEFORE_S
+        step.do(ClearDraft())
+        return
+    delivery.phase = "pasted"
+    delivery.look_at = step.now + FIRST_LOOK_S
+    delivery.give_up_at = step.now + CONFIRM_S
+    step.do(Paste(delivery.message))
+
+
+def _look_after(step: Step, delivery: Delivery, seen: Seen) -> None:
+    """The record is silent: what does the composer say?"""
+    look = seen.look
+    raw = step.messages[delivery.message].raw
+    if look.dialog and raw:
+        turns.begin_by_screen(step, delivery.message, "the command opened a dialog")
+        need_person(step, look.dialog)
+        return
+    if look.dialog:
+        need_person(step, look.dialog)
+    delivery.looks += 1
+    wait = min(LONGEST_LOOK_S, FIRST_LOOK_S * 2 ** min(delivery.presses, 4))
+    delivery.look_at = step.now + wait
+    ours = look.folded or shows_draft(look.draft or "", step.sent_text(delivery.message))
+    if ours and not look.dialog:
+        delivery.presses += 1
+        step.do(PressEnter())
+        return
+    if raw and look.composer and not look.draft and not look.busy:
+        delivery.clears += 1
+        if delivery.clears >= RAW_GONE_LOOKS:
+            turns.begin_by_screen(step, delivery.message, "the composer took the command in")
+
+
+def ticked(step: Step) -> None:
+    """A deadline of the delivery may have passed."""
+    delivery = step.memory.delivery
+    if delivery is None:
+        return
+    if delivery.give_up_at is not None and step.now >= delivery.give_up_at and not step.memory.attention:
+        _give_up(step, delivery)
+    elif delivery.look_at is not None and step.now >= delivery.look_at:
+        delivery.look_at = None
+        step.do(ReadScreen())
+
+
+def _give_up(step: Step, delivery: Delivery) -> None:
+    """Neither the record nor the composer said in time what became of the message."""
+    memory = step.memory
+    memory.delivery = None
+    text = (
+        f"the prompt was pasted and Enter was pressed {delivery.presses + 1} time(s), but the CLI's record "
+        f"doesn't show it after {CONFIRM_S:.0f}s"
+    )
+    step.receipt(delivery.message, Receipt.UNCONFIRMED)
+    memory.unconfirmed = [*memory.unconfirmed[-4:], delivery.message]
+    error = Failure("unconfirmed", text + "; look at the pane before you send it again", session=step.name)
+    # The message stays known: a record that is very late still tells whose turn that is.
+    step.do(Settle(delivery.message, Outcome.LOST, error=error, ended_at=step.now))
+
+
+def _put_back(step: Step, delivery: Delivery) -> None:
+    """Nothing was pasted yet: the message keeps its place."""
+    step.memory.delivery = None
+    (step.memory.steer_queue if delivery.steer else step.memory.queue).insert(0, delivery.message)
+    step.receipt(delivery.message, Receipt.QUEUED)
+
+
+def abandon(step: Step, outcome: Outcome, failure: Failure) -> None:
+    """The CLI is gone while a message was on its way."""
+    delivery = step.memory.delivery
+    if delivery is None:
+        return
+    step.memory.delivery = None
+    if delivery.phase == "look":
+        step.memory.queue.insert(0, delivery.message)
+        return
+    step.receipt(delivery.message, Receipt.UNCONFIRMED)
+    step.settle(delivery.message, outcome, error=failure)

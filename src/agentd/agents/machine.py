@@ -1,0 +1,348 @@
+"""The state machine of one agent: (memory, input, time) -> effects. No clock, no task, no I/O.
+
+The machine is handed every input in turn by the agent's one owner task, and answers with the effects
+that the owner is to run. Each policy lives in a module of its own; this one says which of them an
+input concerns, and when the next deadline is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from agentd.adapter import Adapter
+from agentd.agents import attention, delivery, interruption, readiness, retention, turns
+from agentd.agents.effects import (
+    Answered,
+    Effect,
+    EndCli,
+    Gone,
+    Input,
+    Interrupt,
+    ReadScreen,
+    Seen,
+    Started,
+    StartFailed,
+    Stop,
+    Submit,
+    Tick,
+    Withdraw,
+)
+from agentd.agents.memory import Memory
+from agentd.agents.step import Step
+from agentd.contract import Readiness
+from agentd.model import Event, Failure, Kind, Message, Outcome, Receipt, State
+
+MOST_DEATHS = 2
+"""After so many deaths in a row without a completed turn, what waits is given back instead of tried again."""
+
+
+class Machine:
+    """One agent. `messages` are the open ones that the memory names."""
+
+    def __init__(
+        self,
+        name: str,
+        adapter: Adapter,
+        *,
+        readiness: Readiness,
+        retention_s: float,
+        new_id: Callable[[], str],
+        memory: Memory | None = None,
+        messages: Iterable[Message] = (),
+        trusted: bool = False,
+    ) -> None:
+        self.name = name
+        self.adapter = adapter
+        self.memory = memory or Memory()
+        self.messages = {message.id: message for message in messages}
+        self.readiness = readiness
+        self.retention_s = retention_s
+        self.trusted = trusted
+        self._new_id = new_id
+
+    def __repr__(self) -> str:
+        m = self.memory
+        parts = [f"{self.name} {m.state}"]
+        if m.turn:
+            parts.append(f"turn={m.turn.id}")
+        if m.delivery:
+            parts.append(f"delivery={m.delivery.message}/{m.delivery.phase}")
+        if m.queue or m.steer_queue:
+            parts.append(f"queued={len(m.queue) + len(m.steer_queue)}")
+        if m.attention:
+            parts.append(f"attention={m.attention.reason}")
+        return f"<Machine {', '.join(parts)}>"
+
+    def handle(self, what: Input, now: float) -> list[Effect]:
+        """Take one input in."""
+        step = Step(
+            self.name,
+            self.memory,
+            self.adapter,
+            self.readiness,
+            self.retention_s,
+            self.messages,
+            now,
+            self._new_id,
+            self.trusted,
+        )
+        match what:
+            case Event():
+                self._event(step, what)
+            case Seen():
+                self._seen(step, what)
+            case Submit(message):
+                self._submit(step, message)
+            case Started(session_id):
+                self.memory.session_id = session_id or self.memory.session_id
+            case StartFailed(failure):
+                readiness.fail(step, Outcome.FAILED, failure)
+            case Gone():
+                self._gone(step, what)
+            case Interrupt(by):
+                self._interrupt(step, by)
+            case Withdraw(message_id, by):
+                if message_id in self.messages:
+                    failure = Failure("cancelled", f"cancelled by {by}", session=self.name)
+                    interruption.withdraw(step, message_id, Outcome.INTERRUPTED, failure, by)
+            case Stop(by):
+                self._stop(step, by)
+            case Answered(choice):
+                self.memory.fact.text += f"; answered {choice}"
+                self.memory.look_at = now + 0.3
+            case Tick():
+                self._tick(step)
+        delivery.pump(step)
+        return step.effects
+
+    def adopt(self, now: float) -> None:
+        """A new daemon took the agent over: look at everything that was under way."""
+        memory = self.memory
+        if memory.delivery:
+            memory.delivery.look_at = now
+        if memory.turn or memory.attention or memory.starting_since is not None:
+            memory.look_at = now
+        memory.retiring = False
+
+    # Facts ---------------------------------------------------------------------------------------
+
+    def _event(self, step: Step, event: Event) -> None:
+        readiness.sign_of_life(step)
+        memory = self.memory
+        match event.kind:
+            case Kind.SESSION_STARTED:
+                memory.session_id = event.get("session_id") or memory.session_id
+                readiness.ready(step, "the CLI started its session", event.source)
+            case Kind.READY:
+                readiness.ready(step, "the CLI says that it waits for a prompt", event.source)
+            case Kind.PROMPT_TAKEN:
+                readiness.ready(step, "the CLI took a prompt in", event.source)
+                turns.taken(step, event)
+            case Kind.STEER_WAITING:
+                turns.waiting(step, event)
+            case Kind.STEER_JOINED:
+                turns.joined(step, event)
+            case Kind.STEER_OWN_TURN:
+                turns.own_turn(step, event)
+            case Kind.STEER_DROPPED:
+                turns.dropped(step, event)
+            case Kind.TOOL_STARTED | Kind.TOOL_ENDED | Kind.TEXT:
+                if memory.attention and (
+                    event.kind is Kind.TOOL_ENDED or memory.attention.tool != event.get("tool")
+                ):
+                    attention.over(step, "the CLI went on", event.source)
+                turns.worked(step, event)
+            case Kind.APPROVAL_WANTED:
+                attention.asked(step, event)
+            case Kind.TURN_DONE | Kind.TURN_FAILED | Kind.TURN_INTERRUPTED | Kind.TURN_BLOCKED:
+                turns.ended(step, event)
+            case Kind.SESSION_ENDED:
+                memory.said_goodbye = True
+            case _:
+                pass
+
+    def _seen(self, step: Step, seen: Seen) -> None:
+        memory = self.memory
+        if memory.retiring:
+            retention.seen(step, seen)
+        elif memory.starting_since is not None:
+            attention.seen(step, seen)
+            readiness.seen(step, seen)
+        elif memory.attention:
+            attention.seen(step, seen)
+        elif memory.delivery:
+            delivery.seen(step, seen)
+        else:
+            turns.seen(step, seen)
+        self._look_again(step)
+
+    def _look_again(self, step: Step) -> None:
+        """When the screen is to be read next, outside a delivery and an interruption."""
+        memory = self.memory
+        if memory.attention:
+            memory.look_at = step.now + attention.LOOK_S
+        elif memory.starting_since is not None:
+            memory.look_at = step.now + readiness.LOOK_S
+        elif memory.turn:
+            turn = memory.turn
+            soon = turn.by_screen or turn.presumed or turn.idle_looks
+            memory.look_at = step.now + (turns.RAW_LOOK_S if soon else turns.QUIET_LOOK_S)
+        else:
+            memory.look_at = None
+
+    # Wishes --------------------------------------------------------------------------------------
+
+    def _submit(self, step: Step, message: Message) -> None:
+        memory = self.memory
+        self.messages[message.id] = message
+        step.used()
+        memory.retiring = False
+        delivery.accept(step, message.id)
+        if message.id in self.messages and not memory.state.alive and memory.ending_since is None:
+            self._start(step)
+
+    def _start(self, step: Step) -> None:
+        memory = self.memory
+        resumable = memory.state in (State.RETIRED, State.LOST)
+        resume = None
+        if resumable and memory.has_conversation and self.adapter.capabilities.resume:
+            resume = memory.session_id
+        why = f"resuming session {resume}" if resume else "starting the CLI"
+        readiness.begin(step, resume=resume, why=why)
+
+    def _interrupt(self, step: Step, by: str) -> None:
+        memory = self.memory
+        if memory.turn:
+            interruption.interrupt(step, by)
+        elif memory.delivery:
+            failure = Failure("interrupted", f"interrupted by {by}", session=self.name)
+            interruption.withdraw(step, memory.delivery.message, Outcome.INTERRUPTED, failure, by)
+
+    def _stop(self, step: Step, by: str) -> None:
+        memory = self.memory
+        failure = Failure("stopped", f"the agent was stopped by {by}", session=self.name)
+        self._give_back(step, Outcome.INTERRUPTED, failure)
+        memory.starting_since = None
+        memory.attention = None
+        memory.retiring = False
+        memory.ending_since, memory.ending_why = step.now, "stop"
+        memory.fact.text = f"stopped by {by}"
+        step.do(EndCli(polite=False))
+
+    def _give_back(self, step: Step, outcome: Outcome, failure: Failure) -> None:
+        """End everything that is open."""
+        memory = self.memory
+        delivery.abandon(step, outcome, failure)
+        if memory.turn:
+            was, memory.state = memory.state, State.STOPPED  # no following turn, no "ready" in between
+            turns.finish(step, outcome, memory.turn.reply, failure)
+            memory.state = was
+        waiting = [*memory.steer_queue, *memory.queue, *(steer.message for steer in memory.steers)]
+        memory.steer_queue, memory.queue, memory.steers = [], [], []
+        for message in waiting:
+            step.settle(message, outcome, error=failure)
+
+    # The end of the CLI --------------------------------------------------------------------------
+
+    def _gone(self, step: Step, gone: Gone) -> None:
+        memory = self.memory
+        why = memory.ending_why if memory.ending_since is not None else ""
+        memory.ending_since, memory.ending_why, memory.retiring = None, "", False
+        memory.look_at = None
+        if why == "stop":
+            memory.session_id, memory.has_conversation = None, False
+            self._rest(step, State.STOPPED, memory.fact.text)
+        elif why == "retire":
+            self._rest(step, State.RETIRED, "idle for the whole retention; the next prompt resumes it")
+        elif why == "replaced":
+            pass
+        else:
+            self._died(step, gone)
+        if (memory.queue or memory.steer_queue) and not memory.state.alive and why:
+            self._start(step)
+
+    def _rest(self, step: Step, state: State, why: str) -> None:
+        self.memory.starting_since = None
+        self.memory.attention = None
+        step.become(state, why)
+
+    def _died(self, step: Step, gone: Gone) -> None:
+        memory = self.memory
+        status = "" if gone.status is None else f" with status {gone.status}"
+        text = f"{gone.what}{status}"
+        step.emit(Kind.PANE_DEAD, status=gone.status)
+        if memory.starting_since is not None:
+            shown = readiness.screen_lines(gone.tail or memory.tail)
+            failure = Failure("start_failed", f"{text} before it was ready\n{shown}", session=self.name)
+            readiness.fail(step, Outcome.FAILED, failure)
+            return
+        if memory.state is State.FAILED:
+            return
+        memory.deaths += 1
+        failure = Failure("lost", f"{text} in the middle of the turn", session=self.name)
+        was_busy = bool(memory.turn or memory.delivery)
+        queue, steer_queue = memory.queue, memory.steer_queue
+        memory.queue, memory.steer_queue = [], []
+        delivery.abandon(step, Outcome.LOST, failure)
+        requeued = memory.queue
+        memory.queue = []
+        self._give_back(step, Outcome.LOST, failure)
+        clean = memory.said_goodbye or gone.status == 0
+        if not was_busy and clean:
+            memory.deaths = 0
+            if memory.has_conversation and self.adapter.capabilities.resume:
+                self._rest(step, State.RETIRED, f"{text}; the next prompt resumes it")
+            else:
+                self._rest(step, State.STOPPED, text)
+        else:
+            self._rest(step, State.LOST, text)
+        memory.queue = [*requeued, *steer_queue, *queue]
+        if not memory.queue:
+            return
+        if memory.deaths >= MOST_DEATHS:
+            waiting, memory.queue = memory.queue, []
+            for message in waiting:
+                step.receipt(message, Receipt.REJECTED)
+                step.settle(message, Outcome.LOST, error=Failure("lost", f"{text}, again and again"))
+        else:
+            self._start(step)
+
+    # Time ----------------------------------------------------------------------------------------
+
+    def _tick(self, step: Step) -> None:
+        memory = self.memory
+        for message in list(self.messages.values()):
+            if message.deadline_s is not None and step.now >= message.created_at + message.deadline_s:
+                self.messages[message.id] = _without_deadline(message)
+                interruption.deadline_passed(step, message.id, message.deadline_s)
+        readiness.ticked(step)
+        delivery.ticked(step)
+        turns.ticked(step)
+        retention.ticked(step)
+        if memory.look_at is not None and step.now >= memory.look_at:
+            memory.look_at = None
+            if ReadScreen() not in step.effects:
+                step.do(ReadScreen())
+
+    def next_deadline(self) -> float | None:
+        """When a tick is due, or None."""
+        memory = self.memory
+        times = [m.created_at + m.deadline_s for m in self.messages.values() if m.deadline_s is not None]
+        times += [when for _, when, _ in readiness.deadlines(memory, self.readiness)]
+        if memory.delivery:
+            times += [t for t in (memory.delivery.look_at, memory.delivery.give_up_at) if t is not None]
+        if memory.turn and memory.turn.ending:
+            times.append(memory.turn.ending.until)
+        if memory.turn and memory.turn.interruption:
+            times.append(memory.turn.interruption.look_at)
+        if memory.look_at is not None:
+            times.append(memory.look_at)
+        if (retire := retention.retire_at(memory, self.retention_s)) is not None:
+            times.append(retire)
+        return min(times, default=None)
+
+
+def _without_deadline(message: Message) -> Message:
+    """The message after its deadline fired: it fires once."""
+    return replace(message, deadline_s=None)

@@ -1,0 +1,134 @@
+"""Readiness: from the start of the CLI until it can take a prompt (contract, row `prompt_readiness`).
+
+Every sign of life (an event, a change of the normalised screen) re-arms the inactivity timer; nothing
+re-arms the absolute one. Both stand still while a person is needed: a dialog is an answer, not silence.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from agentd.agents import attention
+from agentd.agents.effects import Seen, StartCli
+from agentd.agents.memory import Memory
+from agentd.agents.step import Step
+from agentd.contract import Layer, Readiness, TimedOut, format_duration
+from agentd.model import Failure, Outcome, Receipt, State
+
+LOOK_S = 0.4
+
+
+def begin(step: Step, *, resume: str | None, why: str) -> None:
+    """Start the CLI."""
+    memory = step.memory
+    if resume is None:
+        memory.session_id = None
+        memory.has_conversation = False
+    memory.starting_since = memory.last_sign_at = step.now
+    memory.paused_s = 0.0
+    memory.digest = ""
+    memory.composer_since = None
+    memory.failure = None
+    memory.attention = None
+    memory.ending_since = None
+    memory.ending_why = ""
+    memory.retiring = False
+    memory.said_goodbye = False
+    memory.trust_answered_at = None
+    memory.turn = None
+    memory.expected = []
+    memory.late_stop_until = None
+    memory.look_at = step.now + LOOK_S
+    step.become(State.STARTING, why)
+    step.used()
+    step.do(StartCli(resume))
+
+
+def sign_of_life(step: Step) -> None:
+    """The CLI said something."""
+    step.memory.last_sign_at = step.now
+
+
+def ready(step: Step, why: str, source: str) -> None:
+    """The CLI takes prompts."""
+    memory = step.memory
+    if memory.starting_since is None:
+        return
+    memory.starting_since = None
+    memory.look_at = None
+    if memory.attention:
+        attention.over(step, why, source)
+    step.become(State.READY, why, source)
+    step.used()
+
+
+def seen(step: Step, seen: Seen) -> None:
+    """The screen was read during the start."""
+    memory = step.memory
+    if seen.digest != memory.digest:
+        memory.digest = seen.digest
+        sign_of_life(step)
+    memory.tail = seen.tail
+    look = seen.look
+    if look.dialog and not memory.attention:
+        memory.composer_since = None
+        attention.need_person(step, look.dialog)
+        return
+    if not look.composer or look.busy or look.dialog:
+        memory.composer_since = None
+        return
+    if memory.composer_since is None:
+        memory.composer_since = step.now
+    if step.now - memory.composer_since >= step.adapter.capabilities.ready_by_screen_s:
+        ready(step, "the composer stands on the screen", "screen")
+
+
+def deadlines(memory: Memory, limits: Readiness) -> list[tuple[str, float, float]]:
+    """The readiness timers that run: (rule, when, value in seconds)."""
+    if memory.starting_since is None or memory.attention:
+        return []
+    found = []
+    if limits.inactivity is not None:
+        found.append(("inactivity", memory.last_sign_at + limits.inactivity, limits.inactivity))
+    if limits.absolute is not None:
+        end = memory.starting_since + memory.paused_s + limits.absolute
+        found.append(("absolute", end, limits.absolute))
+    return found
+
+
+def ticked(step: Step) -> None:
+    """A readiness timer may have fired."""
+    memory = step.memory
+    if memory.starting_since is None:
+        return
+    for rule, when, value in deadlines(memory, step.readiness):
+        if step.now >= when:
+            limit = format_duration(value)
+            rest = f": no sign of life for {limit}" if rule == "inactivity" else f" {limit} after its start"
+            what = f"{step.adapter.provider} was not ready for a prompt{rest}"
+            error = TimedOut(Layer.PROMPT_READINESS, what, session=step.name, timeout_s=value)
+            failure = replace(Failure.of(error), message=f"{error}\n{screen_lines(memory.tail)}")
+            fail(step, Outcome.TIMED_OUT, failure)
+            return
+
+
+def fail(step: Step, outcome: Outcome, failure: Failure) -> None:
+    """The CLI can't take prompts: everybody who waits is told why. The pane stays, to be looked at."""
+    memory = step.memory
+    memory.starting_since = None
+    memory.attention = None
+    memory.look_at = None
+    memory.failure = failure
+    step.become(State.FAILED, failure.message)
+    waiting = [*memory.steer_queue, *memory.queue]
+    memory.steer_queue, memory.queue = [], []
+    for message in waiting:
+        step.receipt(message, Receipt.REJECTED)
+        step.settle(message, outcome, error=failure)
+
+
+def screen_lines(tail: str) -> str:
+    """The screen's last lines, as an error shows them."""
+    if not tail.strip():
+        return "The screen is empty."
+    return "The screen's last lines:\n" + "\n".join(f"  | {line}" for line in tail.splitlines())

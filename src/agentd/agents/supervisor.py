@@ -1,0 +1,237 @@
+"""The supervisor: starts, finds, adopts and stops owners. It knows names; owners know lives."""
+
+from __future__ import annotations
+
+import logging
+import re
+import uuid
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import trio
+
+from agentd.adapter import Adapter
+from agentd.agents import effects as fx
+from agentd.agents.life import Life
+from agentd.agents.machine import Machine
+from agentd.agents.owner import Owner, Services
+from agentd.config import Config
+from agentd.contract import Policy
+from agentd.model import Message, Mode
+from agentd.store import AgentRow
+from agentd.tmux.server import TmuxError
+
+log = logging.getLogger(__name__)
+
+NAME = re.compile(r"[a-z0-9][a-z0-9_-]*\Z")
+
+
+class TargetError(Exception):
+    """A target or a wish that can't be met. `code`: `unknown`, `usage` or `conflict`."""
+
+    def __init__(self, code: str, text: str) -> None:
+        super().__init__(text)
+        self.code = code
+
+
+class Supervisor:
+    """All agents of this daemon."""
+
+    def __init__(
+        self,
+        adapters: Mapping[str, Adapter],
+        services: Services,
+        folder: Path,
+        config: Callable[[], Config],
+        policy: Callable[[], Policy],
+        home: Path,
+    ) -> None:
+        self.adapters = adapters
+        self.services = services
+        self.owners: dict[str, Owner] = {}
+        self.closing = False
+        """The daemon goes away: a request that ends now is no wish of its caller's."""
+        self._folder = folder
+        self._config = config
+        self._policy = policy
+        self._home = home
+        self._nursery: trio.Nursery | None = None
+
+    async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Adopt what an earlier daemon left, and own agents until cancelled."""
+        async with trio.open_nursery() as nursery:
+            self._nursery = nursery
+            for row in self.services.store.agents():
+                await self._adopt(row)
+            task_status.started()
+            await trio.sleep_forever()
+
+    async def _adopt(self, row: AgentRow) -> None:
+        adapter = self.adapters.get(row.provider)
+        if adapter is None:
+            log.warning("%s: no adapter for %s is installed", row.name, row.provider)
+            return
+        life = Life.load(row, self._folder / row.name)
+        owner = self._own(life, adapter)
+        memory = life.memory
+        if not memory.state.alive:
+            if life.pane:
+                owner.machine.adopt(self.services.clock.now())
+            return
+        there = False
+        if life.pane:
+            try:
+                there = (await self.services.terminal.status(life.pane)).exists
+            except TmuxError as error:
+                log.warning("%s: %s", row.name, error)
+        if memory.ending_since is not None:
+            owner.tell(fx.Stop("a stop that the daemon's end cut short"))
+        elif there:
+            owner.machine.adopt(self.services.clock.now())
+        else:
+            owner.tell(fx.Gone(None, what="the pane was gone when the daemon came back"))
+
+    def _own(self, life: Life, adapter: Adapter) -> Owner:
+        assert self._nursery is not None
+        name = life.row.name
+        policy = self._policy()
+        machine = Machine(
+            name,
+            adapter,
+            readiness=policy.readiness_for(adapter.provider),
+            retention_s=policy.retention_s,
+            new_id=lambda: uuid.uuid4().hex[:12],
+            memory=life.memory,
+            messages=self.services.store.open_messages(name),
+            trusted=self._config().trusts(Path(life.row.cwd), self._home),
+        )
+        owner = Owner(life, adapter, machine, self.services)
+        self.owners[name] = owner
+        self._nursery.start_soon(owner.run)
+        return owner
+
+    # Finding and making ---------------------------------------------------------------------------
+
+    def provider(self, target: str) -> str | None:
+        """The provider that a target names, by its own name or an alias."""
+        for name, adapter in self.adapters.items():
+            if target == name or target in adapter.aliases:
+                return name
+        return None
+
+    def find(self, target: str, cwd: str | None) -> Owner | None:
+        """The agent that a target means, if there is one."""
+        if owner := self.owners.get(target):
+            return owner
+        provider = self.provider(target)
+        if provider is None or cwd is None:
+            return None
+        place = str(Path(cwd).resolve())
+        mine = [o for o in self.owners.values() if (o.life.row.provider, o.life.row.cwd) == (provider, place)]
+        return next((o for o in mine if o.life.default), mine[0] if len(mine) == 1 else None)
+
+    def ensure(
+        self, target: str, *, cwd: str | None, name: str | None = None, model: str | None = None
+    ) -> Owner:
+        """The agent that a target means, made if it is a provider and there is none.
+
+        Raises:
+            TargetError: no such agent or provider, a bad name or directory, or a living agent whose
+                directory, provider or model is another one.
+        """
+        if name is not None and not NAME.match(name):
+            raise TargetError(
+                "usage", f"{name!r} is no name: use a-z, 0-9, _ and -, beginning with a-z or 0-9"
+            )
+        provider = self.provider(target)
+        owner = self.owners.get(name) if name else self.find(target, cwd)
+        if owner is None and provider is None:
+            known = ", ".join([*self.adapters, *self.owners])
+            raise TargetError("unknown", f"no agent and no provider is called {target!r}; there are: {known}")
+        if owner:
+            self._same_wishes(
+                owner, provider if target not in self.owners else None, cwd if name else None, model
+            )
+            return owner
+        assert provider is not None
+        place = self._directory(cwd)
+        row = AgentRow(
+            name or self._free_name(provider, place),
+            str(uuid.uuid4()),
+            provider,
+            str(place),
+            model,
+            self.services.clock.now(),
+        )
+        life = Life(row, self._folder / row.name, default=name is None)
+        self.services.store.save_agent(row)
+        return self._own(life, self.adapters[provider])
+
+    @staticmethod
+    def _directory(cwd: str | None) -> Path:
+        if cwd is None or not Path(cwd).is_absolute():
+            raise TargetError("usage", "a provider as target needs an absolute directory (`cwd`)")
+        if not Path(cwd).is_dir():
+            raise TargetError("usage", f"{cwd} is no directory")
+        return Path(cwd).resolve()
+
+    def _same_wishes(self, owner: Owner, provider: str | None, cwd: str | None, model: str | None) -> None:
+        row = owner.life.row
+        differences = []
+        if provider and provider != row.provider:
+            differences.append(f"provider {row.provider}, not {provider}")
+        if cwd and str(Path(cwd).resolve()) != row.cwd:
+            differences.append(f"directory {row.cwd}, not {cwd}")
+        if model and model != row.model:
+            if not owner.state.alive:
+                row.model = model
+                self.services.store.save_agent(row)
+            else:
+                differences.append(f"model {row.model or 'the default'}, not {model}")
+        if differences:
+            raise TargetError(
+                "conflict",
+                f"{row.name} has {', '.join(differences)}; "
+                f"stop it first (agentd stop {row.name}) or use another --name",
+            )
+
+    def _free_name(self, provider: str, place: Path) -> str:
+        folder = re.sub(r"[^a-z0-9_-]+", "-", place.name.lower()).strip("-_") or "root"
+        base = f"{provider}-{folder}"
+        taken = {*self.owners}
+        number = 2
+        name = base
+        while name in taken:
+            name, number = f"{base}-{number}", number + 1
+        return name
+
+    # Messages and ends ----------------------------------------------------------------------------
+
+    def submit(
+        self, owner: Owner, text: str, *, mode: Mode, raw: bool = False, deadline_s: float | None = None
+    ) -> Message:
+        """Store a message and hand it to its agent."""
+        message = Message(
+            uuid.uuid4().hex[:12], owner.name, text, mode, raw, self.services.clock.now(), deadline_s
+        )
+        owner.submit(message)
+        return message
+
+    async def stop(self, owner: Owner, by: str) -> bool:
+        """End an agent; returns whether there was anything to end."""
+        was = bool(owner.life.pane) or owner.state.alive
+        await owner.ask(fx.Stop(by))
+        return was
+
+    async def stop_all(self, by: str) -> list[str]:
+        """End every agent, side by side."""
+        stopped: list[str] = []
+
+        async def one(owner: Owner) -> None:
+            if await self.stop(owner, by):
+                stopped.append(owner.name)
+
+        async with trio.open_nursery() as nursery:
+            for owner in self.owners.values():
+                nursery.start_soon(one, owner)
+        return sorted(stopped)

@@ -1,0 +1,463 @@
+"""The routes: each one a thin translation between HTTP and the supervisor."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import trio
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from agentd import __version__
+from agentd.adapter import Adapter
+from agentd.agents import effects as fx
+from agentd.agents.dialogs import DialogError
+from agentd.agents.hub import Published
+from agentd.agents.owner import Owner
+from agentd.agents.supervisor import Supervisor, TargetError
+from agentd.api.stream import CancelOnDisconnect, EventStream, SendEvent, wants_events
+from agentd.api.views import Views, event_line, summary
+from agentd.contract import Policy
+from agentd.model import Kind, Mode, Receipt, State
+from agentd.screen import Dialog
+from agentd.tmux.sanitise import sanitise
+from agentd.tmux.server import TmuxError
+
+CALLER = "its caller"
+LEFT = "its caller, who left"
+ATTENTION_S = 2.0
+"""How long a request for a person must stand before a caller is told, where the screen doesn't show it:
+a rule or a hook of the user's may answer it at once."""
+
+
+class Refused(Exception):
+    """A request that can't be met."""
+
+    def __init__(self, status: int, code: str, message: str) -> None:
+        super().__init__(message)
+        self.status, self.code = status, code
+
+
+class Api:
+    """What the routes need."""
+
+    def __init__(
+        self,
+        supervisor: Supervisor,
+        views: Views,
+        health: Callable[[], Mapping[str, Any]],
+        policy: Callable[[], Policy],
+        describe: Callable[[Adapter], Awaitable[Mapping[str, Any]]],
+    ) -> None:
+        self._supervisor = supervisor
+        self._views = views
+        self._health = health
+        self._policy = policy
+        self._describe = describe
+
+    def app(self) -> Starlette:
+        one = "/v1/agents/{target}"
+        routes = [
+            Route("/v1/health", self.health),
+            Route("/v1/timeouts", self.timeouts),
+            Route("/v1/adapters", self.adapters),
+            Route("/v1/events", self.events),
+            Route("/v1/agents", self.list_agents, methods=["GET"]),
+            Route("/v1/agents", self.create, methods=["POST"]),
+            Route("/v1/agents", self.stop_all, methods=["DELETE"]),
+            Route(one, self.show, methods=["GET"]),
+            Route(one, self.stop, methods=["DELETE"]),
+            Route(f"{one}/messages", self.messages, methods=["POST"]),
+            Route(f"{one}/wait", self.wait, methods=["GET"]),
+            Route(f"{one}/interrupt", self.interrupt, methods=["POST"]),
+            Route(f"{one}/answer", self.answer, methods=["POST"]),
+            Route(f"{one}/explain", self.explain, methods=["GET"]),
+        ]
+        return Starlette(
+            routes=routes,
+            middleware=[Middleware(CancelOnDisconnect)],
+            exception_handlers={
+                Refused: _refused,
+                TargetError: _target_error,
+                DialogError: _dialog_error,
+                TmuxError: _tmux_error,
+                HTTPException: _http_error,
+            },
+        )
+
+    # The daemon -----------------------------------------------------------------------------------
+
+    async def health(self, request: Request) -> Response:
+        return JSONResponse(
+            {
+                "status": "ok",
+                "version": __version__,
+                "pid": os.getpid(),
+                "agents": len(self._supervisor.owners),
+                **self._health(),
+            }
+        )
+
+    async def timeouts(self, request: Request) -> Response:
+        natives = {name: adapter.native_timeout for name, adapter in self._supervisor.adapters.items()}
+        entries = self._policy().matrix(natives)
+        return JSONResponse({"layers": [vars(entry) for entry in entries]})
+
+    async def adapters(self, request: Request) -> Response:
+        found = [await self._describe(adapter) for adapter in self._supervisor.adapters.values()]
+        return JSONResponse({"adapters": found})
+
+    async def events(self, request: Request) -> Response:
+        target = request.query_params.get("agent")
+        agent = self._owner(request, target).name if target else None
+        follow = request.query_params.get("follow") in ("1", "true")
+
+        async def produce(send: SendEvent) -> None:
+            with self._supervisor.services.hub.listen(agent) as channel:
+                last = 0
+                for seq, name, event in self._supervisor.services.store.events(agent):
+                    last = seq
+                    await send("event", event_line(seq, name, event))
+                if not follow:
+                    return
+                async for published in channel:
+                    if published.seq > last:
+                        await send("event", event_line(published.seq, published.agent, published.event))
+
+        return EventStream(produce)
+
+    # Agents ---------------------------------------------------------------------------------------
+
+    async def list_agents(self, request: Request) -> Response:
+        owners = sorted(self._supervisor.owners.values(), key=lambda o: o.name)
+        return JSONResponse([self._views.agent(owner) for owner in owners])
+
+    async def create(self, request: Request) -> Response:
+        body = await _body(request)
+        target = _text(body, "provider") or ""
+        owner = self._supervisor.ensure(
+            target, cwd=_text(body, "cwd"), name=_text(body, "name"), model=_text(body, "model")
+        )
+        return JSONResponse(self._views.agent(owner), 201)
+
+    async def show(self, request: Request) -> Response:
+        owner = self._owner(request)
+        return JSONResponse(self._views.show(owner, await self._dialog(owner)))
+
+    async def stop(self, request: Request) -> Response:
+        owner = self._supervisor.find(_target(request), request.query_params.get("cwd"))
+        stopped = [owner.name] if owner and await self._supervisor.stop(owner, "agentd stop") else []
+        return JSONResponse({"stopped": stopped})
+
+    async def stop_all(self, request: Request) -> Response:
+        return JSONResponse({"stopped": await self._supervisor.stop_all("agentd stop --all")})
+
+    async def interrupt(self, request: Request) -> Response:
+        body = await _body(request)
+        owner = self._owner(request, cwd=_text(body, "cwd"))
+        memory = owner.machine.memory
+        turn = memory.turn.id if memory.turn else None
+        running = bool(memory.turn or memory.delivery)
+        if running:
+            await owner.ask(fx.Interrupt("agentd interrupt"))
+        return JSONResponse({"agent": owner.name, "interrupted": running, "turn": turn})
+
+    async def answer(self, request: Request) -> Response:
+        body = await _body(request)
+        owner = self._owner(request, cwd=_text(body, "cwd"))
+        choice = _text(body, "choice")
+        if not choice:
+            raise Refused(400, "usage", "`choice` is missing: approve, deny, or an option's number")
+        await owner.answer(choice)
+        return JSONResponse({"agent": owner.name, "answered": choice, "state": owner.state})
+
+    async def explain(self, request: Request) -> Response:
+        owner = self._owner(request)
+        screen = None
+        if owner.life.pane:
+            try:
+                screen = (await self._supervisor.services.terminal.screen(owner.life.pane)).tail(15)
+            except TmuxError as error:
+                screen = f"(the pane can't be read: {error})"
+        events = self._supervisor.services.store.events(owner.name, 12)
+        return JSONResponse(self._views.explain(owner, screen, events))
+
+    # Messages -------------------------------------------------------------------------------------
+
+    async def messages(self, request: Request) -> Response:
+        body = await _body(request)
+        text = body.get("text")
+        if not isinstance(text, str) or not sanitise(text).strip():
+            raise Refused(
+                400, "usage", "the prompt is empty, or nothing is left of it without control characters"
+            )
+        mode = _choice(body, "mode", [m.value for m in Mode], Mode.QUEUE.value)
+        on_attention = _choice(body, "on_attention", ["wait", "exit"], "wait")
+        deadline = body.get("deadline_s")
+        if deadline is not None and not (
+            isinstance(deadline, int | float) and math.isfinite(deadline) and deadline > 0
+        ):
+            raise Refused(400, "usage", "`deadline_s` must be a number of seconds above zero")
+        owner = self._supervisor.ensure(
+            _target(request), cwd=_text(body, "cwd"), name=_text(body, "name"), model=_text(body, "model")
+        )
+
+        async def work(send: SendEvent) -> dict[str, Any]:
+            with self._supervisor.services.hub.listen(owner.name) as channel:
+                message = self._supervisor.submit(
+                    owner, text, mode=Mode(mode), raw=body.get("raw") is True, deadline_s=deadline
+                )
+                if body.get("wait") is False:
+                    return await self._submitted(owner, message.id, channel)
+                return await self._followed(owner, message.id, on_attention, channel, send)
+
+        return await self._reply(request, work)
+
+    async def wait(self, request: Request) -> Response:
+        owner = self._owner(request)
+        on_attention = request.query_params.get("on_attention") or "wait"
+
+        async def work(send: SendEvent) -> dict[str, Any]:
+            with self._supervisor.services.hub.listen(owner.name) as channel:
+                return await self._idle(owner, on_attention, channel, send)
+
+        return await self._reply(request, work)
+
+    async def _reply(
+        self, request: Request, work: Callable[[SendEvent], Awaitable[dict[str, Any]]]
+    ) -> Response:
+        """The result alone, or with its progress where the client takes events."""
+        if not wants_events(request):
+
+            async def silent(name: str, data: Any) -> None:
+                pass
+
+            return JSONResponse(await work(silent))
+
+        async def produce(send: SendEvent) -> None:
+            await send("result", await work(send))
+
+        return EventStream(produce)
+
+    async def _submitted(
+        self, owner: Owner, message: str, channel: trio.MemoryReceiveChannel[Published]
+    ) -> dict[str, Any]:
+        """Until there is a receipt."""
+        store = self._supervisor.services.store
+        while True:
+            result = store.result(message)
+            assert result is not None
+            if result.receipt is not Receipt.PENDING or result.outcome:
+                break
+            await channel.receive()
+        shown = self._views.result(owner, result)
+        return shown if result.outcome else {**shown, "outcome": "submitted"}
+
+    async def _followed(
+        self,
+        owner: Owner,
+        message: str,
+        on_attention: str,
+        channel: trio.MemoryReceiveChannel[Published],
+        send: SendEvent,
+    ) -> dict[str, Any]:
+        """Until the message has its outcome. A caller who leaves before takes the message back."""
+        store = self._supervisor.services.store
+        done = left = False
+        try:
+            async with trio.open_nursery() as nursery:
+
+                async def settle() -> None:
+                    await owner.settled(message)
+                    nursery.cancel_scope.cancel(reason="the message is settled")
+
+                nursery.start_soon(settle)
+                left = await self._progress(owner, message, on_attention, channel, send)
+                nursery.cancel_scope.cancel(reason="a person is needed")
+            done = True
+        finally:
+            if not done and not self._supervisor.closing:
+                owner.tell(fx.Withdraw(message, LEFT))
+        result = store.result(message)
+        assert result is not None
+        shown = self._views.result(owner, result)
+        if left and not result.outcome:
+            return {**shown, "outcome": "attention", "attention": self._views.attention(owner)}
+        return shown
+
+    async def _progress(
+        self,
+        owner: Owner,
+        message: str | None,
+        on_attention: str,
+        channel: trio.MemoryReceiveChannel[Published],
+        send: SendEvent,
+    ) -> bool:
+        """Tell what happens; returns True when a person is needed and the caller doesn't wait for one."""
+        await send("progress", {"text": f"{owner.name} is {owner.state}", "state": owner.state})
+        while True:
+            needed = owner.machine.memory.attention
+            if needed and on_attention == "exit":
+                age = self._supervisor.services.clock.now() - needed.since
+                if needed.seen_on_screen or age >= ATTENTION_S:
+                    return True
+            published = None
+            with trio.move_on_after(ATTENTION_S if needed else math.inf):
+                published = await channel.receive()
+            if published and (told := self._told(owner, message, published)):
+                await send("progress", told)
+
+    def _told(self, owner: Owner, message: str | None, published: Published) -> dict[str, Any] | None:
+        """An event as one line for a person, or None."""
+        event, base = published.event, {"state": owner.state}
+        match event.kind:
+            case Kind.STATE:
+                return {**base, "text": f"{owner.name} is {event.get('state')}: {event.get('why')}"}
+            case Kind.MESSAGE if event.get("message") == message:
+                return {
+                    **base,
+                    "text": f"the message is {event.get('receipt')}",
+                    "receipt": event.get("receipt"),
+                }
+            case Kind.ATTENTION:
+                attention = self._views.attention(owner)
+                how = f" ({attention['how']})" if attention else ""
+                return {
+                    **base,
+                    "text": f"{owner.name} needs a person: {event.get('reason')}{how}",
+                    "attention": attention,
+                }
+            case Kind.TOOL_STARTED:
+                return {**base, "text": f"tool {event.get('tool')}"}
+            case Kind.WARNING | Kind.PANE_DEAD:
+                return {**base, "text": summary(event)}
+            case _:
+                return None
+
+    async def _idle(
+        self, owner: Owner, on_attention: str, channel: trio.MemoryReceiveChannel[Published], send: SendEvent
+    ) -> dict[str, Any]:
+        """Until nothing runs or waits: the last turn's result."""
+        memory = owner.machine.memory
+        turn = memory.turn.id if memory.turn else None
+        left = False
+        async with trio.open_nursery() as nursery:
+
+            async def over() -> None:
+                with self._supervisor.services.hub.listen(owner.name) as own:
+                    while self._busy(owner, turn):
+                        await own.receive()
+                nursery.cancel_scope.cancel(reason="the turn is over")
+
+            nursery.start_soon(over)
+            left = await self._progress(owner, None, on_attention, channel, send)
+            nursery.cancel_scope.cancel(reason="a person is needed")
+        shown = self._views.last_result(owner)
+        if left:
+            base = shown or self._empty(owner)
+            return {
+                **base, "outcome": "attention", "reply": None, "turn": turn,
+                "attention": self._views.attention(owner),
+            }  # fmt: skip
+        return shown or self._empty(owner)
+
+    @staticmethod
+    def _busy(owner: Owner, turn: str | None) -> bool:
+        memory = owner.machine.memory
+        if turn:
+            return memory.turn is not None and memory.turn.id == turn
+        waits = bool(memory.turn or memory.delivery or memory.queue or memory.steer_queue)
+        return waits or memory.state in (State.STARTING, State.ATTENTION)
+
+    def _empty(self, owner: Owner) -> dict[str, Any]:
+        """The result of an agent that has had no turn yet."""
+        return {
+            "agent": owner.name, "provider": owner.life.row.provider, "turn": None, "receipt": None,
+            "outcome": "completed", "reply": None, "error": None,
+            "session_id": owner.machine.memory.session_id, "started_at": None, "ended_at": None,
+            "duration_s": None,
+        }  # fmt: skip
+
+    # Helpers --------------------------------------------------------------------------------------
+
+    def _owner(self, request: Request, target: str | None = None, cwd: str | None = None) -> Owner:
+        wanted = target or _target(request)
+        owner = self._supervisor.find(wanted, cwd or request.query_params.get("cwd"))
+        if owner is None:
+            known = ", ".join(sorted(self._supervisor.owners)) or "none yet"
+            raise Refused(404, "unknown", f"there is no agent {wanted!r} here; agents: {known}")
+        return owner
+
+    async def _dialog(self, owner: Owner) -> Dialog | None:
+        if owner.life.pane is None or owner.machine.memory.attention is None:
+            return None
+        try:
+            return owner.adapter.look(await self._supervisor.services.terminal.screen(owner.life.pane)).dialog
+        except TmuxError:
+            return None
+
+
+def _target(request: Request) -> str:
+    return str(request.path_params["target"])
+
+
+async def _body(request: Request) -> dict[str, Any]:
+    raw = await request.body()
+    try:
+        body = json.loads(raw or b"{}")
+    except ValueError as error:
+        raise Refused(400, "usage", f"the body is no JSON: {error}") from error
+    if not isinstance(body, dict):
+        raise Refused(400, "usage", "the body must be a JSON object")
+    return body
+
+
+def _text(body: Mapping[str, Any], key: str) -> str | None:
+    value = body.get(key)
+    if value is not None and not isinstance(value, str):
+        raise Refused(400, "usage", f"`{key}` must be a string")
+    return value
+
+
+def _choice(body: Mapping[str, Any], key: str, known: list[str], default: str) -> str:
+    value = body.get(key) or default
+    if value not in known:
+        raise Refused(400, "usage", f"`{key}` must be one of {', '.join(known)}")
+    return str(value)
+
+
+def _error(status: int, code: str, message: str) -> JSONResponse:
+    keys = {"layer": None, "code": code, "message": message, "tool": None, "session": None, "timeout_s": None}
+    return JSONResponse({"error": keys}, status)
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, Refused)
+    return _error(error.status, error.code, str(error))
+
+
+async def _target_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, TargetError)
+    return _error({"unknown": 404, "usage": 400}.get(error.code, 409), error.code, str(error))
+
+
+async def _dialog_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, DialogError)
+    return _error(422 if error.code == "choice" else 409, f"dialog_{error.code}", str(error))
+
+
+async def _tmux_error(request: Request, error: Exception) -> Response:
+    return _error(503, "tmux", str(error))
+
+
+async def _http_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return _error(error.status_code, f"http_{error.status_code}", error.detail)

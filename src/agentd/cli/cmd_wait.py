@@ -1,0 +1,47 @@
+"""`agentd wait`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from agentd.cli.face import Face, at, common, target, where
+
+
+@click.command()
+@target
+@click.option(
+    "--on-attention", type=click.Choice(["wait", "exit"]),
+    help="When the agent needs a person.  [default: wait on a terminal, else exit with 3]",
+)  # fmt: skip
+@click.option("-q", "--quiet", is_flag=True, help="No progress on standard error.")
+@common
+@click.pass_obj
+def command(face: Face, target: str, cwd: Path | None, on_attention: str | None, quiet: bool) -> int:
+    """Wait until the current turn of an agent is over; print its reply.
+
+    Output, progress and exit codes are those of `agentd send`. Who waits only looks on: Ctrl-C leaves,
+    and the turn goes on (`agentd interrupt TARGET` ends it).
+
+    \b
+    Examples:
+      agentd send claude --no-wait "Tidy up the imports." && agentd wait claude
+      agentd answer claude approve && agentd wait claude
+
+    \b
+    Exit codes:
+      0  done                         4    a deadline fired (says the layer)
+      1  the turn failed              5    the agent was lost
+      2  usage                        6    no daemon
+      3  a person is needed           130  interrupted
+    """
+    from agentd.cli.turns import Follower
+
+    query = {
+        "cwd": where(cwd),
+        "on_attention": on_attention or ("wait" if sys.stderr.isatty() else "exit"),
+    }
+    follower = Follower(face, target, quiet=quiet)
+    return follower.follow(face.client().stream("GET", at(target, "wait"), query=query))

@@ -1,0 +1,209 @@
+"""The daemon: puts the parts together, and nothing else does."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import signal
+import sqlite3
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import trio
+
+from agentd import config as configuration
+from agentd import environment as env
+from agentd.adapter import Adapter, Unsupported, load_adapters
+from agentd.agents.clock import Clock
+from agentd.agents.hub import Hub
+from agentd.agents.launching import CliLauncher
+from agentd.agents.owner import Services
+from agentd.agents.supervisor import Supervisor
+from agentd.api.app import Api
+from agentd.api.server import Listener, SocketError, serve
+from agentd.api.views import Views
+from agentd.config import Config, ConfigError
+from agentd.contract import Policy
+from agentd.records.watch import FileWatcher
+from agentd.store import Store
+from agentd.tmux.server import TmuxError, TmuxServer
+from agentd.tmux.terminal import TmuxTerminal
+
+log = logging.getLogger("agentd")
+
+KEEP_EVENTS = 100_000
+TRIM_EVERY_S = 3600.0
+
+
+def run(*, socket: Path, state_dir: Path, config: Path, log_level: str, log_format: str) -> int:
+    """Run the daemon until SIGTERM or SIGINT; the exit code."""
+    _log_to_stderr(log_level, log_format)
+    try:
+        return trio.run(_main, socket, state_dir, config)
+    except (SocketError, ConfigError, TmuxError, sqlite3.Error, OSError) as error:
+        print(f"agentd: {error}", file=sys.stderr)
+        return 1
+
+
+async def _main(socket: Path, state_dir: Path, config_path: Path) -> int:
+    listener = Listener(socket)
+    store: Store | None = None
+    try:
+        state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        store = Store(state_dir / "agentd.db")
+        await _Daemon(listener, store, state_dir, config_path).run()
+    finally:
+        if store:
+            store.close()
+        listener.close()
+    return 0
+
+
+class _Daemon:
+    def __init__(self, listener: Listener, store: Store, state_dir: Path, config_path: Path) -> None:
+        self.listener = listener
+        self.store = store
+        self.state_dir = state_dir
+        self.config_path = config_path
+        self.config: Config = configuration.load(config_path)
+        self.config_error: str | None = None
+        self.warnings: list[str] = []
+        self.adapters = load_adapters(self._warn)
+        self.asked_to_end = trio.Event()
+
+    def _warn(self, text: str) -> None:
+        self.warnings.append(text)
+        log.warning("%s", text)
+
+    async def run(self) -> None:
+        environment = dict(os.environ)
+        clean = env.clean(environment, await env.login_path(environment))
+        tmux = TmuxServer(self.listener.path.with_suffix(".tmux.sock"), clean)
+        terminal = TmuxTerminal(tmux)
+        programs = env.Programs(self.state_dir / "programs.json", clean)
+        watcher = FileWatcher()
+        launcher = CliLauncher(
+            self.adapters, terminal, programs, lambda: self.config, self.policy, self.listener.path
+        )
+        services = Services(self.store, Hub(), terminal, watcher, Clock(), launcher)
+        home = Path(clean.get("HOME") or Path.home())
+        supervisor = Supervisor(
+            self.adapters, services, self.state_dir / "agents", lambda: self.config, self.policy, home
+        )
+        views = Views(supervisor, tmux)
+
+        async def describe(adapter: Adapter) -> Mapping[str, Any]:
+            return await _describe(adapter, launcher, programs)
+
+        api = Api(supervisor, views, self.health, self.policy, describe)
+        for warning in self.policy().warnings:
+            self._warn(warning)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(watcher.run)
+            nursery.start_soon(self._signals)
+            nursery.start_soon(self._trim)
+            await nursery.start(supervisor.run)
+            watcher.watch(self.config_path, self.reload)
+            print(f"agentd: ready on {self.listener.path}", flush=True)
+
+            async def until() -> None:
+                await self.asked_to_end.wait()
+                supervisor.closing = True
+
+            await serve(api.app(), self.listener, until)
+            nursery.cancel_scope.cancel(reason="the daemon was asked to end")
+        log.info(
+            "ended; %d agents live on in their panes", sum(o.state.alive for o in supervisor.owners.values())
+        )
+
+    def policy(self) -> Policy:
+        source = f"config {self.config_path}"
+        return Policy.from_environment(
+            os.environ,
+            retention=(self.config.retention_s, source if self.config.retention_set else "default"),
+            readiness={
+                name: (adapter.readiness, source)
+                for name, adapter in self.config.adapters.items()
+                if adapter.readiness
+            },
+        )
+
+    def health(self) -> Mapping[str, Any]:
+        return {
+            "socket": str(self.listener.path),
+            "config": str(self.config_path),
+            "config_error": self.config_error,
+            "warnings": self.warnings,
+        }
+
+    def reload(self) -> None:
+        """Read the config again; a bad one changes nothing but what `health` says."""
+        try:
+            self.config = configuration.load(self.config_path)
+            self.config_error = None
+            log.info("config read again")
+        except ConfigError as error:
+            self.config_error = str(error)
+            log.error("%s; the last good config stays in force", error)
+
+    async def _signals(self) -> None:
+        with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT, signal.SIGHUP) as received:
+            async for number in received:
+                if number == signal.SIGHUP:
+                    self.reload()
+                    continue
+                log.info("asked to end by %s", signal.Signals(number).name)
+                self.asked_to_end.set()
+
+    async def _trim(self) -> None:
+        while True:
+            self.store.trim_events(KEEP_EVENTS)
+            await trio.sleep(TRIM_EVERY_S)
+
+
+async def _describe(adapter: Adapter, launcher: CliLauncher, programs: env.Programs) -> Mapping[str, Any]:
+    """One adapter, as `agentd adapters` shows it."""
+    command = launcher.command(adapter)
+    version, problem, found = None, None, programs.find(command)
+    try:
+        version = (await programs.examine(adapter, command, launcher.environment(adapter))).version
+    except Unsupported as error:
+        problem = str(error)
+    native = adapter.native_timeout
+    return {
+        "provider": adapter.provider,
+        "aliases": list(adapter.aliases),
+        "command": list(command),
+        "found": found[0] if found else None,
+        "version": version,
+        "problem": problem,
+        "capabilities": vars(adapter.capabilities),
+        "tested": adapter.capabilities.tested,
+        "unverified": list(adapter.capabilities.unverified),
+        "mcp_timeout": {"setting": native.name, "unit": native.unit} if native else None,
+    }
+
+
+class _JsonLines(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        line = {
+            "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.created)),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        if record.exc_info:
+            line["exception"] = self.formatException(record.exc_info)
+        return json.dumps(line)
+
+
+def _log_to_stderr(level: str, form: str) -> None:
+    handler = logging.StreamHandler(sys.stderr)
+    text = logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s")
+    handler.setFormatter(_JsonLines() if form == "json" else text)
+    logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
+    logging.getLogger("libtmux").setLevel(logging.WARNING)

@@ -1,0 +1,1 @@
+"""Following files that grow: JSON lines, the hook spool, and what wakes their readers."""

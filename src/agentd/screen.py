@@ -1,0 +1,244 @@
+"""What a pane shows, as data, and the readings that every CLI's adapter shares. Pure.
+
+The screen is read for what has no record: start-up, dialogs, a draft that is stuck. It never says
+that a turn is over.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from agentd.model import Reason
+
+_CSI = re.compile(r"\x1b\[([0-9;:]*)([A-Za-z])")
+_OSC = re.compile(r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
+_GREY = re.compile(r"38;5;(?:24[0-9]|23[89]|8)$")
+
+
+@dataclass(frozen=True)
+class Screen:
+    """A pane's visible lines, as captured with their attributes (`capture-pane -e`), and whether a person
+    is attached to it."""
+
+    styled: tuple[str, ...]
+    attached: bool = False
+
+    @classmethod
+    def captured(cls, lines: Iterable[str], *, attached: bool = False) -> Screen:
+        """From a capture, where a line goes on with the attributes that the line before ended with."""
+        styled, running = [], ""
+        for line in lines:
+            styled.append(running + line)
+            for match in _CSI.finditer(line):
+                if match[2] == "m":
+                    running = "" if match[1] in ("", "0") else running + match[0]
+        return cls(tuple(styled), attached)
+
+    @cached_property
+    def lines(self) -> tuple[str, ...]:
+        """The lines as plain text, without trailing blanks."""
+        return tuple(plain(line).rstrip() for line in self.styled)
+
+    @cached_property
+    def text(self) -> str:
+        return "\n".join(self.lines)
+
+    def tail(self, count: int = 12) -> str:
+        """The last lines that hold anything: what an error shows a person."""
+        return "\n".join([line for line in self.lines if line.strip()][-count:])
+
+    @cached_property
+    def digest(self) -> str:
+        """The text with spinners, clocks and counters masked: two equal digests mean that nothing
+        happened but an idle redraw (contract: "normalised screen")."""
+        return normalise(self.text)
+
+
+def plain(line: str) -> str:
+    """A captured line without its escape sequences."""
+    return _CSI.sub("", _OSC.sub("", line))
+
+
+def undimmed(line: str) -> str:
+    """A captured line without what is drawn dim or grey: a placeholder or a suggested text is no draft.
+
+    The cell under a drawn cursor is in reverse video; it counts as typed only if its neighbours do,
+    so a placeholder's first letter under the cursor is dropped with the rest.
+    """
+    kept: list[tuple[str, bool]] = []
+    dim = grey = reverse = False
+    position = 0
+    text = _OSC.sub("", line)
+    for match in [*_CSI.finditer(text), None]:
+        end = match.start() if match else len(text)
+        piece = text[position:end]
+        if piece and not dim and not grey:
+            kept.append((piece, reverse))
+        if match is None:
+            break
+        position = match.end()
+        if match[2] != "m":
+            continue
+        codes = match[1]
+        if codes in ("", "0"):
+            dim = grey = reverse = False
+        elif "38;" in codes:
+            grey = bool(_GREY.search(codes))
+        else:
+            for code in codes.split(";"):
+                if code in ("", "0"):
+                    dim = grey = reverse = False
+                elif code == "2":
+                    dim = True
+                elif code == "22":
+                    dim = False
+                elif code == "7":
+                    reverse = True
+                elif code == "27":
+                    reverse = False
+                elif code == "90":
+                    grey = True
+                elif code == "39" or code.startswith("3"):
+                    grey = False
+    while kept and kept[-1][1]:
+        if len(kept[-1][0]) > 1:
+            break
+        kept.pop()
+    return "".join(piece for piece, _ in kept)
+
+
+_MASKS = (
+    (re.compile(r"[\u2800-\u28ff✢✳✶✻✽✺·◐◓◑◒⏺●○◌◯]"), "*"),
+    (re.compile(r"\b\d+(?:\.\d+)?\s*(?:h|m|s|ms|k|K|M)?\b"), "#"),
+    (re.compile(r"[|/\\-](?=\s)"), "*"),
+    (re.compile(r"\s+"), " "),
+)
+
+
+def normalise(text: str) -> str:
+    """Mask spinner glyphs, clocks and token counters."""
+    for pattern, replacement in _MASKS:
+        text = pattern.sub(replacement, text)
+    return text
+
+
+@dataclass(frozen=True)
+class Option:
+    """One line of a dialog that can be chosen."""
+
+    label: str
+    number: int | None = None
+    key: str | None = None
+    """The key that chooses this line at once, where the dialog names one."""
+
+
+@dataclass(frozen=True)
+class Dialog:
+    """A question of the CLI to a person.
+
+    `selected` is the index of the preselected option. `approve` and `deny` are the indexes that those
+    words mean, or None where the dialog has no such answer. `fixed` names what to do where no key helps.
+    """
+
+    reason: Reason
+    text: str
+    options: tuple[Option, ...] = ()
+    selected: int | None = None
+    approve: int | None = None
+    deny: int | None = None
+    deny_keys: tuple[str, ...] = ()
+    fixed: str | None = None
+
+    def index_of(self, choice: str) -> int | None:
+        """The option that `approve`, `deny` or a number (from 1, in the order shown) means."""
+        if choice == "approve":
+            return self.approve
+        if choice == "deny":
+            return self.deny
+        if choice.isdigit() and 1 <= int(choice) <= len(self.options):
+            wanted = int(choice)
+            for index, option in enumerate(self.options):
+                if option.number == wanted:
+                    return index
+            return wanted - 1
+        return None
+
+
+@dataclass(frozen=True)
+class Look:
+    """What one screen says. `composer` is true where the CLI shows the place to type a prompt;
+    `draft` is the text typed there (None: no composer seen, empty: nothing typed)."""
+
+    composer: bool = False
+    draft: str | None = None
+    folded: bool = False
+    """The draft is a placeholder that the CLI shows for a long paste (`[Pasted text #1 +60 lines]`)."""
+    busy: bool = False
+    dialog: Dialog | None = None
+
+
+@dataclass(frozen=True)
+class Menu:
+    """The option lines found in a dialog's area."""
+
+    options: tuple[Option, ...]
+    selected: int | None
+    first_line: int
+    last_line: int
+    headline: tuple[str, ...] = field(default=())
+
+
+def find_menu(lines: Sequence[str], marker: str, *, within: int = 40) -> Menu | None:
+    """The last block of option lines on the screen of which one carries the selection marker.
+
+    An option is a line that starts with the marker or is indented to the same column as the marked
+    one's label; a numbered option keeps its number. Wrapped lines are joined to their option.
+    """
+    start = max(0, len(lines) - within)
+    marked = [i for i in range(start, len(lines)) if re.match(rf"\s*{re.escape(marker)}\s+\S", lines[i])]
+    if not marked:
+        return None
+    at = marked[-1]
+    column = re.match(rf"\s*{re.escape(marker)}\s+", lines[at]).end()  # type: ignore[union-attr]
+    numbered = bool(re.match(r"\d+\.\s", lines[at][column:]))
+
+    def label(index: int) -> str | None:
+        """The option's text on this line, or None where the line is none."""
+        line = lines[index]
+        lead = line[:column]
+        if len(line) <= column or line[column] == " " or lead.replace(marker, " ").strip():
+            return None
+        if numbered and not re.match(r"\d+\.\s", line[column:]):
+            return None
+        return line[column:].strip()
+
+    def wrapped(index: int) -> bool:
+        """Whether the line is the rest of the option above it."""
+        line = lines[index]
+        indent = len(line) - len(line.lstrip())
+        return bool(line.strip()) and indent > column and marker not in line
+
+    first = index = at
+    while index > start and (label(index - 1) is not None or wrapped(index - 1)):
+        index -= 1
+        if label(index) is not None:
+            first = index
+    last = at
+    while last + 1 < len(lines) and (label(last + 1) is not None or wrapped(last + 1)):
+        last += 1
+    options: list[Option] = []
+    selected = None
+    for index in range(first, last + 1):
+        text = label(index)
+        if text is None:
+            if options:
+                options[-1] = Option(f"{options[-1].label} {lines[index].strip()}", options[-1].number)
+            continue
+        if index == at:
+            selected = len(options)
+        number = re.match(r"(\d+)\.\s+", text)
+        options.append(Option(text[number.end() :] if number else text, int(number[1]) if number else None))
+    return Menu(tuple(options), selected, first, last, tuple(lines[max(start, first - 14) : first]))

@@ -1,0 +1,282 @@
+"""What must outlive the daemon: agents, messages, turns and events, in one SQLite file (WAL).
+
+Calls are synchronous: a write takes 0.03-0.3 ms, less than a switch to a thread. A message is synced to
+the disk before it is acknowledged; the rest survives a crash of the daemon, not of the machine.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from agentd.agents.effects import Settle
+from agentd.model import Event, Failure, Kind, Message, Mode, Outcome, Receipt, Source, Turn
+
+VERSION = 1
+MIGRATIONS = (
+    """
+    CREATE TABLE agents (
+        name TEXT PRIMARY KEY, id TEXT NOT NULL, provider TEXT NOT NULL, cwd TEXT NOT NULL, model TEXT,
+        created_at REAL NOT NULL, life TEXT NOT NULL DEFAULT '{}');
+    CREATE TABLE messages (
+        id TEXT PRIMARY KEY, agent TEXT NOT NULL, text TEXT NOT NULL, mode TEXT NOT NULL,
+        raw INTEGER NOT NULL, created_at REAL NOT NULL, deadline_s REAL, receipt TEXT NOT NULL, turn TEXT,
+        outcome TEXT, reply TEXT, error TEXT, started_at REAL, ended_at REAL);
+    CREATE INDEX messages_open ON messages (agent) WHERE outcome IS NULL;
+    CREATE INDEX messages_by_age ON messages (agent, created_at);
+    CREATE TABLE turns (
+        id TEXT PRIMARY KEY, agent TEXT NOT NULL, message TEXT, origin TEXT NOT NULL,
+        started_at REAL NOT NULL, ended_at REAL, outcome TEXT, reply TEXT, error TEXT);
+    CREATE INDEX turns_by_age ON turns (agent, started_at);
+    CREATE TABLE events (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT, agent TEXT NOT NULL, kind TEXT NOT NULL, source TEXT NOT NULL,
+        time REAL NOT NULL, data TEXT NOT NULL);
+    CREATE INDEX events_by_agent ON events (agent, seq);
+    """,
+)
+
+
+@dataclass
+class AgentRow:
+    """An agent as it is kept. `life` holds what its owner needs to go on: memory, pane, positions."""
+
+    name: str
+    id: str
+    provider: str
+    cwd: str
+    model: str | None
+    created_at: float
+    life: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of a message, as the public JSON's parts. `outcome` is None while it is open."""
+
+    message: str
+    agent: str
+    receipt: Receipt
+    turn: str | None = None
+    outcome: Outcome | None = None
+    reply: str | None = None
+    error: Failure | None = None
+    started_at: float | None = None
+    ended_at: float | None = None
+
+
+class Store:
+    """One file. Raises sqlite3.Error where the disk fails."""
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # Made before SQLite opens it, so that nobody else can ever read prompts and answers.
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        self._db.row_factory = sqlite3.Row
+        self._db.execute("PRAGMA journal_mode = WAL")
+        self._db.execute("PRAGMA synchronous = NORMAL")
+        self._depth = 0
+        self._migrate()
+
+    def _migrate(self) -> None:
+        [version] = self._db.execute("PRAGMA user_version").fetchone()
+        if version > VERSION:
+            raise sqlite3.DatabaseError(
+                f"the store was written by a newer agentd (format {version}, this one knows {VERSION})"
+            )
+        for number, script in enumerate(MIGRATIONS[version:], version + 1):
+            self._db.executescript(f"BEGIN; {script} PRAGMA user_version = {number}; COMMIT;")
+
+    def close(self) -> None:
+        self._db.close()
+
+    @contextmanager
+    def transaction(self, *, synced: bool = False) -> Iterator[None]:
+        """All or nothing. `synced`: on the disk when it ends, whatever happens to the machine."""
+        if self._depth:
+            yield
+            return
+        if synced:
+            self._db.execute("PRAGMA synchronous = FULL")
+        self._db.execute("BEGIN IMMEDIATE")
+        self._depth = 1
+        try:
+            yield
+        except BaseException:
+            self._db.execute("ROLLBACK")
+            raise
+        else:
+            self._db.execute("COMMIT")
+        finally:
+            self._depth = 0
+            if synced:
+                self._db.execute("PRAGMA synchronous = NORMAL")
+
+    # Agents --------------------------------------------------------------------------------------
+
+    def save_agent(self, row: AgentRow) -> None:
+        self._db.execute(
+            "INSERT INTO agents VALUES (?,?,?,?,?,?,?) ON CONFLICT (name) DO UPDATE SET id=excluded.id,"
+            " provider=excluded.provider, cwd=excluded.cwd, model=excluded.model,"
+            " created_at=excluded.created_at, life=excluded.life",
+            (row.name, row.id, row.provider, row.cwd, row.model, row.created_at, json.dumps(row.life)),
+        )
+
+    def save_life(self, name: str, life: dict[str, Any]) -> None:
+        self._db.execute("UPDATE agents SET life = ? WHERE name = ?", (json.dumps(life), name))
+
+    def agents(self) -> list[AgentRow]:
+        rows = self._db.execute("SELECT * FROM agents ORDER BY created_at, name").fetchall()
+        return [AgentRow(**{**dict(row), "life": json.loads(row["life"])}) for row in rows]
+
+    # Messages and turns --------------------------------------------------------------------------
+
+    def add_message(self, message: Message) -> None:
+        """Synced: this is what an acknowledgement promises."""
+        with self.transaction(synced=True):
+            self._db.execute(
+                "INSERT INTO messages (id, agent, text, mode, raw, created_at, deadline_s, receipt)"
+                " VALUES (?,?,?,?,?,?,?,?)",
+                (
+                    message.id,
+                    message.agent,
+                    message.text,
+                    message.mode,
+                    message.raw,
+                    message.created_at,
+                    message.deadline_s,
+                    message.receipt,
+                ),
+            )
+
+    def set_receipt(self, message: str, receipt: Receipt, turn: str | None) -> None:
+        self._db.execute(
+            "UPDATE messages SET receipt = ?, turn = coalesce(?, turn) WHERE id = ?", (receipt, turn, message)
+        )
+
+    def settle(self, what: Settle) -> bool:
+        """Write down a message's end; the first one counts. Returns whether this was it."""
+        done = self._db.execute(
+            "UPDATE messages SET outcome = ?, reply = ?, error = ?, turn = coalesce(?, turn),"
+            " started_at = ?, ended_at = ? WHERE id = ? AND outcome IS NULL",
+            (
+                what.outcome,
+                what.reply,
+                _failure_text(what.error),
+                what.turn,
+                what.started_at,
+                what.ended_at,
+                what.message,
+            ),
+        )
+        return done.rowcount == 1
+
+    def open_messages(self, agent: str) -> list[Message]:
+        rows = self._db.execute(
+            "SELECT * FROM messages WHERE agent = ? AND outcome IS NULL ORDER BY created_at, rowid", (agent,)
+        ).fetchall()
+        return [
+            Message(
+                row["id"],
+                row["agent"],
+                row["text"],
+                Mode(row["mode"]),
+                bool(row["raw"]),
+                row["created_at"],
+                row["deadline_s"],
+                Receipt(row["receipt"]),
+                row["turn"],
+            )
+            for row in rows
+        ]
+
+    def result(self, message: str) -> Result | None:
+        row = self._db.execute("SELECT * FROM messages WHERE id = ?", (message,)).fetchone()
+        if row is None:
+            return None
+        return Result(
+            row["id"],
+            row["agent"],
+            Receipt(row["receipt"]),
+            row["turn"],
+            Outcome(row["outcome"]) if row["outcome"] else None,
+            row["reply"],
+            _failure(row["error"]),
+            row["started_at"],
+            row["ended_at"],
+        )
+
+    def begin_turn(self, turn: Turn, origin: str) -> None:
+        self._db.execute(
+            "INSERT OR REPLACE INTO turns (id, agent, message, origin, started_at) VALUES (?,?,?,?,?)",
+            (turn.id, turn.agent, turn.message, origin, turn.started_at),
+        )
+
+    def end_turn(
+        self, turn: str, at: float, outcome: Outcome, reply: str | None, error: Failure | None
+    ) -> None:
+        self._db.execute(
+            "UPDATE turns SET ended_at = ?, outcome = ?, reply = ?, error = ? WHERE id = ?",
+            (at, outcome, reply, _failure_text(error), turn),
+        )
+
+    def last_turn(self, agent: str) -> Turn | None:
+        """The newest turn that has ended."""
+        row = self._db.execute(
+            "SELECT * FROM turns WHERE agent = ? AND ended_at IS NOT NULL ORDER BY ended_at DESC LIMIT 1",
+            (agent,),
+        ).fetchone()
+        if row is None:
+            return None
+        return Turn(
+            row["id"],
+            row["agent"],
+            row["message"],
+            row["started_at"],
+            row["ended_at"],
+            Outcome(row["outcome"]),
+            row["reply"],
+            _failure(row["error"]),
+        )
+
+    # Events --------------------------------------------------------------------------------------
+
+    def add_event(self, agent: str, event: Event) -> int:
+        cursor = self._db.execute(
+            "INSERT INTO events (agent, kind, source, time, data) VALUES (?,?,?,?,?)",
+            (agent, event.kind, event.source, event.time, json.dumps(event.data, default=str)),
+        )
+        return int(cursor.lastrowid or 0)
+
+    def events(self, agent: str | None, limit: int = 1000) -> list[tuple[int, str, Event]]:
+        """The newest events, oldest first: (sequence number, agent, event)."""
+        where, values = ("WHERE agent = ?", [agent]) if agent else ("", [])
+        rows = self._db.execute(
+            f"SELECT * FROM events {where} ORDER BY seq DESC LIMIT ?", [*values, limit]
+        ).fetchall()
+        return [
+            (
+                row["seq"],
+                row["agent"],
+                Event(Kind(row["kind"]), Source(row["source"]), row["time"], json.loads(row["data"])),
+            )
+            for row in reversed(rows)
+        ]
+
+    def trim_events(self, keep: int) -> None:
+        """Keep the newest events only."""
+        self._db.execute("DELETE FROM events WHERE seq <= (SELECT max(seq) FROM events) - ?", (keep,))
+
+
+def _failure_text(failure: Failure | None) -> str | None:
+    return json.dumps(asdict(failure)) if failure else None
+
+
+def _failure(text: str | None) -> Failure | None:
+    return Failure(**json.loads(text)) if text else None

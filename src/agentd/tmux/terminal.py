@@ -1,0 +1,224 @@
+"""A terminal that a CLI lives in: what the owner task needs of it, and how tmux gives it.
+
+`agentd.testing.FakeTerminal` is the other one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import trio
+
+from agentd import processes
+from agentd.adapter import Keys
+from agentd.screen import Screen
+from agentd.tmux.server import THEN, TmuxError, TmuxServer
+
+WIDTH, HEIGHT = 120, 40
+DEAD_STATUS_S = 1.0
+"""How long tmux may take to learn a dead pane's status; Debian's loses a third of them for good."""
+
+
+@dataclass(frozen=True)
+class PaneRef:
+    """A pane, known again after a restart: by its server and its process, each with its start time."""
+
+    session: str
+    pane: str
+    pid: int
+    started: float
+    server_pid: int
+    server_started: int
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> PaneRef:
+        return cls(**data)
+
+
+@dataclass(frozen=True)
+class PaneStatus:
+    """What tmux says of a pane. `exit_status` is None while it lives, or where tmux lost it."""
+
+    exists: bool
+    dead: bool = False
+    exit_status: int | None = None
+    attached: bool = False
+
+
+class Terminal(Protocol):
+    """Where CLIs live. Every method raises TmuxError when the terminal refuses."""
+
+    async def start(
+        self, session: str, tag: str, argv: Sequence[str], env: Mapping[str, str], cwd: Path, folder: Path
+    ) -> PaneRef:
+        """Start the program in a pane of its own; the session carries the tag."""
+        ...
+
+    async def screen(self, pane: PaneRef, history: int = 0) -> Screen:
+        """What the pane shows, and so many lines before that."""
+        ...
+
+    async def paste(self, pane: PaneRef, text: str) -> None:
+        """Paste the text as one bracketed paste."""
+        ...
+
+    async def press(self, pane: PaneRef, keys: Keys) -> None:
+        """Press keys, by tmux's names."""
+        ...
+
+    async def status(self, pane: PaneRef) -> PaneStatus:
+        """Whether the pane is there, and whether its program lives."""
+        ...
+
+    async def gone(self, pane: PaneRef) -> int | None:
+        """Return when the pane's program has ended: its exit status, where anybody knows it."""
+        ...
+
+    async def end(self, pane: PaneRef, grace_s: float) -> list[str]:
+        """End the program, its children and its pane; what outlived even that, in words."""
+        ...
+
+
+class TmuxTerminal:
+    """Panes on the private server."""
+
+    def __init__(self, server: TmuxServer, *, width: int = WIDTH, height: int = HEIGHT) -> None:
+        self.server = server
+        self.width, self.height = width, height
+
+    async def start(
+        self, session: str, tag: str, argv: Sequence[str], env: Mapping[str, str], cwd: Path, folder: Path
+    ) -> PaneRef:
+        launch = folder / "launch.json"
+        write_private(launch, json.dumps({"argv": list(argv), "env": dict(env), "cwd": str(cwd)}))
+        launcher = Path(__file__).with_name("launcher.py")
+        line = await self.server.new_session(
+            [
+                "-d", "-P", "-F", "#{pane_id} #{pane_pid} #{pid} #{start_time}",
+                "-s", session, "-x", self.width, "-y", self.height, "-c", "/",
+                "--", sys.executable, "-I", "-S", str(launcher), str(launch),
+                THEN, "set-option", "-t", f"={session}:", "@agentd", tag,
+                # The pane keeps its size, whoever attaches. (As a global option this ends tmux 3.3a.)
+                THEN, "set-option", "-w", "-t", f"={session}:", "window-size", "manual",
+            ]
+        )  # fmt: skip
+        pane, pid, server_pid, server_started = line.split()
+        started = processes.start_time(int(pid)) or 0.0
+        return PaneRef(session, pane, int(pid), started, int(server_pid), int(server_started))
+
+    async def screen(self, pane: PaneRef, history: int = 0) -> Screen:
+        attached, *lines = await self.server.run(
+            "display-message", "-p", "-t", pane.pane, "#{session_attached}",
+            THEN, "capture-pane", "-p", "-e", "-S", -history, "-t", pane.pane,
+        )  # fmt: skip
+        return Screen.captured(lines, attached=attached not in ("", "0"))
+
+    async def paste(self, pane: PaneRef, text: str) -> None:
+        # A file, since libtmux's clients have no standard input of their own; a buffer of the pane's own,
+        # since two agents may be pasted to at the same time.
+        path = self.server.socket.with_name(f"paste-{pane.session}")
+        write_private(path, text)
+        buffer = f"agentd-{pane.session}"
+        try:
+            await self.server.run(
+                "copy-mode", "-q", "-t", pane.pane,
+                THEN, "load-buffer", "-b", buffer, path,
+                THEN, "paste-buffer", "-p", "-r", "-d", "-b", buffer, "-t", pane.pane,
+            )  # fmt: skip
+        finally:
+            path.unlink(missing_ok=True)
+
+    async def press(self, pane: PaneRef, keys: Keys) -> None:
+        # Copy mode, which a person may have left the pane in, would swallow the keys.
+        await self.server.run(
+            "copy-mode", "-q", "-t", pane.pane, THEN, "send-keys", "-t", pane.pane, "--", *keys.names
+        )
+
+    async def status(self, pane: PaneRef) -> PaneStatus:
+        rows = await self._rows()
+        row = rows.get(pane.pane)
+        if row is None or (row.server_pid, row.server_started) != (pane.server_pid, pane.server_started):
+            return PaneStatus(exists=False)
+        if row.pid != pane.pid:
+            return PaneStatus(exists=False)
+        return PaneStatus(True, row.dead, row.exit_status, row.attached)
+
+    async def _rows(self) -> dict[str, _Row]:
+        names = (
+            "pane_id",
+            "pane_pid",
+            "pane_dead",
+            "pane_dead_status",
+            "session_attached",
+            "pid",
+            "start_time",
+        )
+        fields = "\t".join(f"#{{{name}}}" for name in names)
+        try:
+            lines = await self.server.run("list-panes", "-a", "-F", fields)
+        except TmuxError as error:
+            if "no server running" in str(error) or "error connecting" in str(error):
+                return {}
+            if "no current" in str(error) or "can't find" in str(error):
+                return {}
+            raise
+        rows = [_Row.parse(line) for line in lines]
+        return {row.pane: row for row in rows}
+
+    async def gone(self, pane: PaneRef) -> int | None:
+        await processes.ended(pane.pid, pane.started)
+        with trio.move_on_after(DEAD_STATUS_S):
+            while True:
+                status = await self.status(pane)
+                if not status.exists or status.exit_status is not None:
+                    return status.exit_status
+                # Makes tmux reap its children.
+                await self.server.run("run-shell", "-b", "true")
+                await trio.sleep(0.05)
+        return None
+
+    async def end(self, pane: PaneRef, grace_s: float) -> list[str]:
+        left = await processes.end_tree(pane.pid, pane.started, grace_s)
+        if (await self.status(pane)).exists:
+            await self.server.run("kill-session", "-t", f"={pane.session}")
+        return left
+
+
+@dataclass(frozen=True)
+class _Row:
+    pane: str
+    pid: int
+    dead: bool
+    exit_status: int | None
+    attached: bool
+    server_pid: int
+    server_started: int
+
+    @classmethod
+    def parse(cls, line: str) -> _Row:
+        pane, pid, dead, status, attached, server_pid, started = line.split("\t")
+        return cls(
+            pane,
+            int(pid or 0),
+            dead == "1",
+            int(status) if status else None,
+            attached not in ("", "0"),
+            int(server_pid),
+            int(started),
+        )
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a file that only its owner may read, whatever the umask."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
