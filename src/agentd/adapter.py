@@ -9,6 +9,7 @@ Adapters are found through the entry points `agentd.adapters`; a third party's r
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
@@ -58,8 +59,6 @@ class Program:
 
     def knows(self, flag: str) -> bool:
         """Whether `--help` names the flag: the only reason to pass an optional one."""
-        import re
-
         return bool(re.search(rf"(?<![\w-]){re.escape(flag)}(?![\w-])", self.help))
 
 
@@ -174,9 +173,15 @@ class Adapter(Protocol):
         ...
 
 
+_INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]"
+)
+
+
 def squeeze(text: str) -> str:
-    """A text without white space: what is left of a prompt after wrapping, trimming and tab expansion."""
-    return "".join(text.split())
+    """A text without white space and invisible characters: what is left of a prompt after wrapping,
+    trimming, tab expansion, and a CLI's own care against hidden text."""
+    return _INVISIBLE.sub("", "".join(text.split()))
 
 
 def shows_draft(draft: str, sent: str) -> bool:

@@ -15,7 +15,6 @@ from agentd.model import Reason
 
 _CSI = re.compile(r"\x1b\[([0-9;:]*)([A-Za-z])")
 _OSC = re.compile(r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
-_GREY = re.compile(r"38;5;(?:24[0-9]|23[89]|8)$")
 
 
 @dataclass(frozen=True)
@@ -69,57 +68,74 @@ def undimmed(line: str) -> str:
     so a placeholder's first letter under the cursor is dropped with the rest.
     """
     kept: list[tuple[str, bool]] = []
-    dim = grey = reverse = False
+    pen = _Pen()
     position = 0
     text = _OSC.sub("", line)
     for match in [*_CSI.finditer(text), None]:
-        end = match.start() if match else len(text)
-        piece = text[position:end]
-        if piece and not dim and not grey:
-            kept.append((piece, reverse))
-        if match is None:
-            break
-        position = match.end()
-        if match[2] != "m":
-            continue
-        codes = match[1]
-        if codes in ("", "0"):
-            dim = grey = reverse = False
-        elif "38;" in codes:
-            grey = bool(_GREY.search(codes))
-        else:
-            for code in codes.split(";"):
-                if code in ("", "0"):
-                    dim = grey = reverse = False
-                elif code == "2":
-                    dim = True
-                elif code == "22":
-                    dim = False
-                elif code == "7":
-                    reverse = True
-                elif code == "27":
-                    reverse = False
-                elif code == "90":
-                    grey = True
-                elif code == "39" or code.startswith("3"):
-                    grey = False
-    while kept and kept[-1][1]:
-        if len(kept[-1][0]) > 1:
-            break
+        piece = text[position : match.start() if match else len(text)]
+        if piece and not pen.dim and not pen.grey:
+            kept.append((piece, pen.reverse))
+        if match:
+            position = match.end()
+            if match[2] == "m":
+                pen.change(match[1])
+    while kept and kept[-1][1] and len(kept[-1][0]) == 1:
         kept.pop()
     return "".join(piece for piece, _ in kept)
 
 
+class _Pen:
+    """What a terminal draws with: the attributes that tell a placeholder from a draft."""
+
+    def __init__(self) -> None:
+        self.dim = self.grey = self.reverse = False
+
+    def change(self, parameters: str) -> None:
+        """Take in the parameters of one `CSI ... m`."""
+        codes = iter(parameters.split(";"))
+        for code in codes:
+            if code in ("38", "48", "58"):
+                # A colour's own numbers follow: they are no attributes.
+                form = next(codes, "")
+                colour = [next(codes, "") for _ in range({"5": 1, "2": 3}.get(form, 0))]
+                if code == "38":
+                    self.grey = _is_grey(colour)
+            elif code.startswith("38:"):
+                parts = [part for part in code.split(":") if part]
+                self.grey = _is_grey(parts[2:])
+            elif code in ("", "0"):
+                self.dim = self.grey = self.reverse = False
+            elif code in ("2", "22"):
+                self.dim = code == "2"
+            elif code in ("7", "27"):
+                self.reverse = code == "7"
+            elif code == "90" or re.fullmatch(r"3[0-79]|9[1-7]", code):
+                self.grey = code == "90"
+
+
+def _is_grey(colour: Sequence[str]) -> bool:
+    """Whether a foreground is one of the greys that placeholders are drawn in: of the 256 colours by its
+    number, else by its three equal parts."""
+    values = [int(part) for part in colour if part.isdigit()]
+    if len(values) == 1:
+        return values[0] == 8 or 238 <= values[0] <= 249
+    return len(values) == 3 and len(set(values)) == 1 and 10 <= values[0] < 200
+
+
 _MASKS = (
     (re.compile(r"[\u2800-\u28ff✢✳✶✻✽✺·◐◓◑◒⏺●○◌◯]"), "*"),
-    (re.compile(r"\b\d+(?:\.\d+)?\s*(?:h|m|s|ms|k|K|M)?\b"), "#"),
-    (re.compile(r"[|/\\-](?=\s)"), "*"),
+    (re.compile(r"(?<!\S)[|/\\-](?!\S)"), "*"),
+    (re.compile(r"\b\d{1,2}:\d\d(?::\d\d)?(?:\s?[AaPp][Mm])?\b"), "#"),
+    (re.compile(r"\b\d+(?:\.\d+)?\s?(?:ms|s|m|h|secs?|seconds?|mins?|minutes?|hours?)\b"), "#"),
+    (re.compile(r"[↑↓⇡⇣]\s*\d[\d.,]*[kKmM]?|\b\d[\d.,]*\s?[kKmM]?(?=\s*tok(?:ens?)?\b)"), "#"),
+    (re.compile(r"#(?:\s*#)+"), "#"),
     (re.compile(r"\s+"), " "),
 )
 
 
 def normalise(text: str) -> str:
-    """Mask spinner glyphs, clocks and token counters."""
+    """Mask spinner glyphs, clocks and token counters. Any other number is news: a download's percentage, a
+    step's count."""
     for pattern, replacement in _MASKS:
         text = pattern.sub(replacement, text)
     return text
@@ -149,7 +165,9 @@ class Dialog:
     selected: int | None = None
     approve: int | None = None
     deny: int | None = None
+    approve_keys: tuple[str, ...] = ()
     deny_keys: tuple[str, ...] = ()
+    """The keys for either, where the dialog has no line for it."""
     fixed: str | None = None
 
     def index_of(self, choice: str) -> int | None:

@@ -101,7 +101,8 @@ class Pane:
         return until(f"a dialog: {reason}", shown)
 
     def rows(self, path: Path) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in path.read_text().split("\n") if line] if path.exists() else []
+        # The last line may be half written.
+        return [json.loads(line) for line in path.read_text().split("\n")[:-1]] if path.exists() else []
 
     def kinds(self) -> list[str]:
         return [row["type"] for row in self.rows(self.record)]

@@ -45,11 +45,11 @@ def test_the_end_is_told_by_both_and_the_record_only_confirms(reader: DemoReader
     tasks = [{"id": "t1", "status": "running"}, {"id": "t2", "status": "done"}]
     stop = hook("Stop", last_assistant_message="r", prompt_id="k", background_tasks=tasks)
     done = only(reader.feed("hook", stop))
-    assert done.data == {"reply": "r", "key": "k", "background": ["t1"]}
+    assert done.data == {"reply": "r", "key": "k", "background": True}
     said = reader.feed("record", row("assistant", text="r", prompt_id="k", final=True))
     assert only(said).kind == Kind.ACTIVITY
     done = only(reader.feed("record", row("turn_end", prompt_id="k", background=["t1"])))
-    assert done.data == {"reply": "r", "key": "k", "background": ["t1"], "settle": 0.5}
+    assert done.data == {"reply": "r", "key": "k", "background": True, "settle": 0.5}
 
 
 def test_the_reply_outlives_the_reader(reader: DemoReader) -> None:

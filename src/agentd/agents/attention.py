@@ -63,7 +63,8 @@ def asked(step: Step, event: Event) -> None:
     memory = step.memory
     reason = Reason(event.get("reason") or Reason.APPROVAL)
     text = str(event.get("text") or "")
-    memory.attention = Attention(reason, text, step.now, tool=event.get("tool"))
+    since = memory.attention.since if memory.attention else step.now
+    memory.attention = Attention(reason, text, since, tool=event.get("tool"), asked_at=step.now)
     memory.look_at = step.now + 0.3
     _announce(step, reason, text, [], event.source)
 
@@ -89,8 +90,17 @@ def seen(step: Step, seen: Seen) -> None:
             attention.clear_looks += 1
         if attention.clear_looks >= CLEAR_LOOKS:
             over(step, "the dialog is gone from the screen", "screen")
-    elif step.now - attention.since > UNSEEN_S and visible_work:
+    elif step.now - (attention.asked_at or attention.since) > UNSEEN_S and visible_work:
         over(step, "no dialog was drawn: the request was decided without a person", "screen")
+
+
+def went_on(step: Step, event: Event) -> None:
+    """The tool that a person was asked about has ended. A mistake (two tools of one name) is seen on the
+    screen at the next look."""
+    attention = step.memory.attention
+    if attention and attention.tool in (None, event.get("tool")):
+        over(step, "the CLI went on", event.source)
+        step.memory.look_at = step.now + LOOK_S
 
 
 def over(step: Step, why: str, source: str) -> None:
@@ -98,13 +108,14 @@ def over(step: Step, why: str, source: str) -> None:
     memory = step.memory
     if memory.attention is None:
         return
+    paused = step.now - memory.attention.since
     if memory.starting_since is not None:
-        memory.paused_s += step.now - memory.attention.since
+        memory.paused_s += paused
         memory.last_sign_at = step.now
     memory.attention = None
-    if memory.delivery and memory.delivery.phase == "pasted":
+    if memory.delivery and memory.delivery.give_up_at is not None:
         memory.delivery.look_at = step.now
-        memory.delivery.give_up_at = step.now + 30.0
+        memory.delivery.give_up_at += paused
     if memory.state is State.ATTENTION:
         if memory.starting_since is not None:
             step.become(State.STARTING, why, source)

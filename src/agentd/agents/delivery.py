@@ -11,7 +11,7 @@ from agentd.adapter import shows_draft
 from agentd.agents import turns
 from agentd.agents.attention import need_person, unknown_screen
 from agentd.agents.effects import ClearDraft, Paste, PressEnter, ReadScreen, Seen, Settle
-from agentd.agents.memory import Delivery
+from agentd.agents.memory import Delivery, Memory
 from agentd.agents.step import Step
 from agentd.model import Failure, Kind, Mode, Outcome, Receipt, State
 
@@ -24,8 +24,11 @@ LONGEST_LOOK_S = 3.0
 LOOK_BEFORE_S = 0.25
 COMPOSER_WAIT_S = 5.0
 """How long a screen may be neither composer nor dialog before a person is called."""
+LOST_LOOK_S = 5.0
+"""When to look again if the terminal refused a look."""
 CLEARS = 8
 RAW_GONE_LOOKS = 2
+MOST_UNCONFIRMED = 5
 
 
 def pump(step: Step) -> None:
@@ -58,9 +61,10 @@ def accept(step: Step, message: str) -> None:
             error=Failure("busy", f"{step.name} is busy; --queue waits, --steer goes into the running turn"),
         )
         return
-    if stored.mode is Mode.STEER and memory.turn and not step.adapter.capabilities.steer:
+    steers = stored.mode is Mode.STEER and bool(memory.turn or memory.delivery)
+    if steers and not step.adapter.capabilities.steer:
         step.emit(Kind.WARNING, text=f"{step.adapter.provider} can't be steered: the message is queued")
-    if stored.mode is Mode.STEER and memory.turn and step.adapter.capabilities.steer:
+    if steers and step.adapter.capabilities.steer:
         memory.steer_queue.append(message)
     else:
         memory.queue.append(message)
@@ -69,7 +73,7 @@ def accept(step: Step, message: str) -> None:
 
 
 def _begin(step: Step, message: str, *, steer: bool) -> None:
-    step.memory.delivery = Delivery(message, steer, step.now)
+    step.memory.delivery = Delivery(message, steer, step.now, look_at=step.now + LOST_LOOK_S)
     step.used()
     step.do(ReadScreen())
 
@@ -79,7 +83,6 @@ def seen(step: Step, look: Seen) -> None:
     delivery = step.memory.delivery
     if delivery is None:
         return
-    delivery.look_at = None
     if delivery.phase == "look":
         _look_before(step, delivery, look)
     else:
@@ -88,18 +91,25 @@ def seen(step: Step, look: Seen) -> None:
 
 def _look_before(step: Step, delivery: Delivery, seen: Seen) -> None:
     look = seen.look
-    delivery.looks += 1
-    if look.dialog:
+    if step.memory.turn and not delivery.steer:
+        # Somebody else's prompt was quicker.
         _put_back(step, delivery)
+        return
+    if look.dialog:
         need_person(step, look.dialog)
+        if step.memory.attention:
+            _put_back(step, delivery)
+        else:
+            delivery.look_at = step.now + LOOK_BEFORE_S
         return
     if not look.composer:
-        if step.now - delivery.started_at > COMPOSER_WAIT_S:
+        if step.now - delivery.composer_at > COMPOSER_WAIT_S and not look.busy:
             _put_back(step, delivery)
             unknown_screen(step, seen.tail)
             return
         delivery.look_at = step.now + LOOK_BEFORE_S
         return
+    delivery.composer_at = step.now
     if look.draft:
         if seen.attached:
             # A person is typing: their draft is theirs. The message waits, and says why.
@@ -128,25 +138,45 @@ def _look_before(step: Step, delivery: Delivery, seen: Seen) -> None:
 def _look_after(step: Step, delivery: Delivery, seen: Seen) -> None:
     """The record is silent: what does the composer say?"""
     look = seen.look
-    raw = step.messages[delivery.message].raw
+    message = step.messages.get(delivery.message)
+    raw = bool(message and message.raw)
     if look.dialog and raw:
-        turns.begin_by_screen(step, delivery.message, "the command opened a dialog")
-        need_person(step, look.dialog)
-        return
+        _gone_by_screen(step, delivery, "the command opened a dialog")
     if look.dialog:
         need_person(step, look.dialog)
-    delivery.looks += 1
     wait = min(LONGEST_LOOK_S, FIRST_LOOK_S * 2 ** min(delivery.presses, 4))
     delivery.look_at = step.now + wait
-    ours = look.folded or shows_draft(look.draft or "", step.sent_text(delivery.message))
+    ours = look.folded or bool(message and shows_draft(look.draft or "", step.sent_text(delivery.message)))
     if ours and not look.dialog:
+        if delivery.withdrawn:
+            # Nobody waits for it any more, and the CLI hasn't got it.
+            step.memory.delivery = None
+            step.messages.pop(delivery.message, None)
+            step.do(ClearDraft())
+            return
         delivery.presses += 1
         step.do(PressEnter())
         return
-    if raw and look.composer and not look.draft and not look.busy:
+    if not raw or look.dialog:
+        return
+    if not look.composer and step.now - delivery.composer_at > COMPOSER_WAIT_S:
+        _gone_by_screen(step, delivery, "the command put something in the composer's place")
+        unknown_screen(step, seen.tail)
+    elif look.composer and not look.draft and not look.busy:
         delivery.clears += 1
         if delivery.clears >= RAW_GONE_LOOKS:
-            turns.begin_by_screen(step, delivery.message, "the composer took the command in")
+            _gone_by_screen(step, delivery, "the composer took the command in")
+
+
+def _gone_by_screen(step: Step, delivery: Delivery, why: str) -> None:
+    """A command left the composer: a turn of its own, or done within the one that runs."""
+    turn = step.memory.turn
+    if turn is None:
+        turns.begin_by_screen(step, delivery.message, why)
+        return
+    step.memory.delivery = None
+    step.receipt(delivery.message, Receipt.STEERED, turn.id)
+    step.settle(delivery.message, Outcome.COMPLETED)
 
 
 def ticked(step: Step) -> None:
@@ -157,8 +187,17 @@ def ticked(step: Step) -> None:
     if delivery.give_up_at is not None and step.now >= delivery.give_up_at and not step.memory.attention:
         _give_up(step, delivery)
     elif delivery.look_at is not None and step.now >= delivery.look_at:
-        delivery.look_at = None
+        delivery.look_at = step.now + LOST_LOOK_S
         step.do(ReadScreen())
+
+
+def deadline(memory: Memory) -> float | None:
+    """When the delivery wants a tick. Its patience stands still while a person is needed."""
+    delivery = memory.delivery
+    if delivery is None:
+        return None
+    times = [delivery.look_at, None if memory.attention else delivery.give_up_at]
+    return min((t for t in times if t is not None), default=None)
 
 
 def _give_up(step: Step, delivery: Delivery) -> None:
@@ -170,7 +209,10 @@ def _give_up(step: Step, delivery: Delivery) -> None:
         f"doesn't show it after {CONFIRM_S:.0f}s"
     )
     step.receipt(delivery.message, Receipt.UNCONFIRMED)
-    memory.unconfirmed = [*memory.unconfirmed[-4:], delivery.message]
+    memory.unconfirmed.append(delivery.message)
+    for forgotten in memory.unconfirmed[:-MOST_UNCONFIRMED]:
+        step.messages.pop(forgotten, None)
+    memory.unconfirmed = memory.unconfirmed[-MOST_UNCONFIRMED:]
     error = Failure("unconfirmed", text + "; look at the pane before you send it again", session=step.name)
     # The message stays known: a record that is very late still tells whose turn that is.
     step.do(Settle(delivery.message, Outcome.LOST, error=error, ended_at=step.now))

@@ -35,10 +35,10 @@ async def answer(
     dialog = (await look()).dialog
     if dialog is None:
         raise DialogError("none", "there is no dialog on the screen to answer")
-    if not dialog.options and not dialog.deny_keys:
+    if not answers(dialog):
         raise DialogError("choice", f"this can't be answered from here: {dialog.fixed or 'attach and look'}")
-    if choice == "deny" and dialog.deny_keys:
-        await press(Keys(dialog.deny_keys))
+    if keys := {"approve": dialog.approve_keys, "deny": dialog.deny_keys}.get(choice):
+        await press(Keys(keys))
         return
     wanted = dialog.index_of(choice)
     if wanted is None:
@@ -52,7 +52,7 @@ async def answer(
 
 def answers(dialog: Dialog) -> list[str]:
     """The choices that `answer` takes for this dialog."""
-    words = ["approve"] if dialog.approve is not None else []
+    words = ["approve"] if dialog.approve is not None or dialog.approve_keys else []
     if dialog.deny is not None or dialog.deny_keys:
         words.append("deny")
     return words + [str(option.number or place) for place, option in enumerate(dialog.options, 1)]

@@ -11,7 +11,7 @@ from agentd.agents.effects import PressInterrupt, ReadScreen, Settle
 from agentd.agents.memory import Interruption, RunningTurn
 from agentd.agents.step import Step
 from agentd.contract import Layer, TimedOut, format_duration
-from agentd.model import Failure, Outcome
+from agentd.model import Failure, Outcome, Source
 
 LOOK_S = 0.5
 AGAIN_S = 2.0
@@ -61,6 +61,9 @@ def withdraw(step: Step, message: str, outcome: Outcome, failure: Failure, by: s
             step.settle(message, outcome, error=failure)
             return
         delivery.withdrawn = True
+    for steer in memory.steers:
+        if steer.message == message:
+            steer.withdrawn = True
     # On its way, or inside somebody else's turn (which goes on): only this caller is answered.
     step.do(Settle(message, outcome, error=failure, ended_at=step.now))
 
@@ -82,6 +85,10 @@ def seen(step: Step, turn: RunningTurn, idle: bool) -> None:
         return
     stop.idle_looks = stop.idle_looks + 1 if idle else 0
     if stop.idle_looks >= IDLE_LOOKS:
+        if turn.ending:
+            turns.finish_ending(step)
+            return
+        turns.expect_late(step, Source.RECORD, "interrupted")
         turns.finish(step, Outcome(stop.outcome), turn.reply, stop.error)
         return
     if not idle and step.now - stop.at >= AGAIN_S * stop.presses:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from agentd.adapter import Adapter
-from agentd.agents import attention, delivery, interruption, readiness, retention, turns
+from agentd.agents import attention, delivery, interruption, readiness, retention, steering, turns
 from agentd.agents.effects import (
     Answered,
     Effect,
@@ -35,6 +35,7 @@ from agentd.model import Event, Failure, Kind, Message, Outcome, Receipt, State
 
 MOST_DEATHS = 2
 """After so many deaths in a row without a completed turn, what waits is given back instead of tried again."""
+OVER = (State.RETIRED, State.STOPPED, State.LOST)
 
 
 class Machine:
@@ -125,13 +126,24 @@ class Machine:
             memory.look_at = now
         memory.retiring = False
 
+    def unclaimed(self) -> list[Message]:
+        """Messages that are on disk, but that the machine was not yet told of when the daemon ended."""
+        m = self.memory
+        named = {*m.queue, *m.steer_queue, *m.unconfirmed, *(steer.message for steer in m.steers)}
+        under_way = (m.delivery and m.delivery.message, m.turn and m.turn.message)
+        return [message for id, message in self.messages.items() if id not in {*named, *under_way}]
+
     # Facts ---------------------------------------------------------------------------------------
 
     def _event(self, step: Step, event: Event) -> None:
-        readiness.sign_of_life(step)
         memory = self.memory
+        if memory.ending_since is not None or memory.state in OVER:
+            # The late word of a process that is over, or is being ended.
+            return
+        readiness.sign_of_life(step)
         match event.kind:
             case Kind.SESSION_STARTED:
+                memory.said_goodbye = False
                 memory.session_id = event.get("session_id") or memory.session_id
                 readiness.ready(step, "the CLI started its session", event.source)
             case Kind.READY:
@@ -140,18 +152,16 @@ class Machine:
                 readiness.ready(step, "the CLI took a prompt in", event.source)
                 turns.taken(step, event)
             case Kind.STEER_WAITING:
-                turns.waiting(step, event)
+                steering.waiting(step, event)
             case Kind.STEER_JOINED:
-                turns.joined(step, event)
+                steering.joined(step, event)
             case Kind.STEER_OWN_TURN:
-                turns.own_turn(step, event)
+                steering.own_turn(step, event)
             case Kind.STEER_DROPPED:
-                turns.dropped(step, event)
+                steering.dropped(step, event)
             case Kind.TOOL_STARTED | Kind.TOOL_ENDED | Kind.TEXT:
-                if memory.attention and (
-                    event.kind is Kind.TOOL_ENDED or memory.attention.tool != event.get("tool")
-                ):
-                    attention.over(step, "the CLI went on", event.source)
+                if event.kind is Kind.TOOL_ENDED:
+                    attention.went_on(step, event)
                 turns.worked(step, event)
             case Kind.APPROVAL_WANTED:
                 attention.asked(step, event)
@@ -164,17 +174,21 @@ class Machine:
 
     def _seen(self, step: Step, seen: Seen) -> None:
         memory = self.memory
+        changed = seen.digest != memory.digest
+        memory.digest = seen.digest
         if memory.retiring:
             retention.seen(step, seen)
         elif memory.starting_since is not None:
             attention.seen(step, seen)
-            readiness.seen(step, seen)
+            readiness.seen(step, seen, changed=changed)
         elif memory.attention:
             attention.seen(step, seen)
         elif memory.delivery:
             delivery.seen(step, seen)
+            if memory.turn and memory.turn.interruption:
+                turns.seen(step, seen, changed=changed)
         else:
-            turns.seen(step, seen)
+            turns.seen(step, seen, changed=changed)
         self._look_again(step)
 
     def _look_again(self, step: Step) -> None:
@@ -204,9 +218,9 @@ class Machine:
 
     def _start(self, step: Step) -> None:
         memory = self.memory
-        resumable = memory.state in (State.RETIRED, State.LOST)
         resume = None
-        if resumable and memory.has_conversation and self.adapter.capabilities.resume:
+        if memory.has_conversation and self.adapter.capabilities.resume:
+            # Also after a start that failed: only a stop gives a conversation up.
             resume = memory.session_id
         why = f"resuming session {resume}" if resume else "starting the CLI"
         readiness.begin(step, resume=resume, why=why)
@@ -236,7 +250,10 @@ class Machine:
         delivery.abandon(step, outcome, failure)
         if memory.turn:
             was, memory.state = memory.state, State.STOPPED  # no following turn, no "ready" in between
-            turns.finish(step, outcome, memory.turn.reply, failure)
+            if memory.turn.ending:
+                turns.finish_ending(step)
+            else:
+                turns.finish(step, outcome, memory.turn.reply, failure)
             memory.state = was
         waiting = [*memory.steer_queue, *memory.queue, *(steer.message for steer in memory.steers)]
         memory.steer_queue, memory.queue, memory.steers = [], [], []
@@ -281,7 +298,7 @@ class Machine:
             return
         memory.deaths += 1
         failure = Failure("lost", f"{text} in the middle of the turn", session=self.name)
-        was_busy = bool(memory.turn or memory.delivery)
+        was_busy = bool(memory.delivery or (memory.turn and not memory.turn.ending))
         queue, steer_queue = memory.queue, memory.steer_queue
         memory.queue, memory.steer_queue = [], []
         delivery.abandon(step, Outcome.LOST, failure)
@@ -290,7 +307,8 @@ class Machine:
         self._give_back(step, Outcome.LOST, failure)
         clean = memory.said_goodbye or gone.status == 0
         if not was_busy and clean:
-            memory.deaths = 0
+            if not (queue or steer_queue):
+                memory.deaths = 0
             if memory.has_conversation and self.adapter.capabilities.resume:
                 self._rest(step, State.RETIRED, f"{text}; the next prompt resumes it")
             else:
@@ -321,7 +339,7 @@ class Machine:
         turns.ticked(step)
         retention.ticked(step)
         if memory.look_at is not None and step.now >= memory.look_at:
-            memory.look_at = None
+            memory.look_at = step.now + delivery.LOST_LOOK_S
             if ReadScreen() not in step.effects:
                 step.do(ReadScreen())
 
@@ -330,8 +348,8 @@ class Machine:
         memory = self.memory
         times = [m.created_at + m.deadline_s for m in self.messages.values() if m.deadline_s is not None]
         times += [when for _, when, _ in readiness.deadlines(memory, self.readiness)]
-        if memory.delivery:
-            times += [t for t in (memory.delivery.look_at, memory.delivery.give_up_at) if t is not None]
+        if (due := delivery.deadline(memory)) is not None:
+            times.append(due)
         if memory.turn and memory.turn.ending:
             times.append(memory.turn.ending.until)
         if memory.turn and memory.turn.interruption:

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, field
-from typing import Any
+from enum import Enum
+from functools import cache
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints
 
-from agentd.model import Failure, Reason, State
+from agentd.model import Failure, Outcome, Reason, State
 
 
 @dataclass
@@ -27,9 +30,9 @@ class Delivery:
 
     message: str
     steer: bool
-    started_at: float
+    composer_at: float
+    """When the composer was last seen, or the delivery began."""
     phase: str = "look"
-    looks: int = 0
     clears: int = 0
     presses: int = 0
     look_at: float | None = None
@@ -46,6 +49,10 @@ class Steer:
     message: str
     joined: bool = False
     own: bool = False
+    keys: list[str] = field(default_factory=list)
+    seen: list[str] = field(default_factory=list)
+    """Of the turn that it is already, while the end of the one before is still to be told."""
+    withdrawn: bool = False
 
 
 @dataclass
@@ -56,7 +63,12 @@ class Ending:
     until: float
     reply: str | None = None
     error: Failure | None = None
-    source: str = "hook"
+    told: list[str] = field(default_factory=list)
+    """The sources that said so."""
+
+    @property
+    def result(self) -> Outcome:
+        return Outcome(self.outcome)
 
 
 @dataclass
@@ -90,8 +102,8 @@ class RunningTurn:
     """A command that left the composer: the screen is all there is."""
     presumed: bool = False
     """A waiting prompt that should be running now; no source has said so yet."""
-    reply_before: str | None = None
-    """The answer of the turn before, which is this one's too if the prompt had joined that turn."""
+    before: Ending | None = None
+    """How the turn before ended, which is this one's end too if the prompt had joined that turn."""
     idle_looks: int = 0
     ending: Ending | None = None
     interruption: Interruption | None = None
@@ -108,6 +120,8 @@ class Attention:
     seen_on_screen: bool = False
     clear_looks: int = 0
     tool: str | None = None
+    asked_at: float | None = None
+    """When the record said so."""
     fixed: str | None = None
     answerable: bool = False
     """`approve` and `deny` mean something here."""
@@ -115,11 +129,23 @@ class Attention:
 
 @dataclass
 class Expected:
-    """A second source's report of a turn's start that is still to come; `digest` is of the prompt."""
+    """A second source's report of a turn's start that is still to come; `digest` is of the prompt, `key` the
+    CLI's own id of the turn, where the first source named one."""
 
     source: str
     digest: str
     turn: str
+    key: str | None = None
+
+
+@dataclass
+class LateEnd:
+    """A source's report of an end (`done` or `interrupted`) that was known without it, and may still come.
+    Where a release has no ids of turns, it would pass for the end of the next one."""
+
+    source: str
+    what: str
+    until: float
 
 
 @dataclass
@@ -139,8 +165,7 @@ class Memory:
     unconfirmed: list[str] = field(default_factory=list)
     expected: list[Expected] = field(default_factory=list)
     ended_keys: list[str] = field(default_factory=list)
-    late_stop_until: float | None = None
-    """Until when a keyless hook about a turn that another source ended may still arrive."""
+    late_ends: list[LateEnd] = field(default_factory=list)
 
     has_conversation: bool = False
     """The CLI has worked on a prompt, so that there is something to resume."""
@@ -174,28 +199,26 @@ def to_json(memory: Memory) -> dict[str, Any]:
 
 def from_json(data: dict[str, Any]) -> Memory:
     """The memory back. Unknown keys (of a newer release) are dropped, missing ones take their default."""
-
-    def build(cls: type, value: dict[str, Any]) -> Any:
-        names = {f.name for f in dataclasses.fields(cls)}
-        return cls(**{k: v for k, v in value.items() if k in names})
-
-    memory: Memory = build(Memory, data)
-    memory.state = State(memory.state)
-    memory.fact = build(Fact, data.get("fact") or {})
-    if data.get("delivery"):
-        memory.delivery = build(Delivery, data["delivery"])
-    if turn := data.get("turn"):
-        memory.turn = build(RunningTurn, turn)
-        if ending := turn.get("ending"):
-            memory.turn.ending = build(Ending, ending)
-            memory.turn.ending.error = build(Failure, ending["error"]) if ending.get("error") else None
-        if stop := turn.get("interruption"):
-            memory.turn.interruption = build(Interruption, stop)
-            memory.turn.interruption.error = build(Failure, stop["error"]) if stop.get("error") else None
-    memory.steers = [build(Steer, s) for s in data.get("steers", [])]
-    if attention := data.get("attention"):
-        memory.attention = build(Attention, attention)
-        memory.attention.reason = Reason(memory.attention.reason)
-    memory.expected = [build(Expected, e) for e in data.get("expected", [])]
-    memory.failure = build(Failure, data["failure"]) if data.get("failure") else None
+    memory: Memory = _build(Memory, data)
     return memory
+
+
+@cache
+def _types(kind: type) -> dict[str, Any]:
+    return get_type_hints(kind)
+
+
+def _build(kind: Any, value: Any) -> Any:
+    """A value of this type from its JSON."""
+    if value is None:
+        return None
+    arguments = [a for a in get_args(kind) if a is not type(None)]
+    if get_origin(kind) is list:
+        return [_build(arguments[0], item) for item in value]
+    if get_origin(kind) is UnionType:
+        return _build(arguments[0], value)
+    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
+        types = _types(kind)
+        names = [f.name for f in dataclasses.fields(kind) if f.name in value]
+        return kind(**{name: _build(types[name], value[name]) for name in names})
+    return kind(value) if isinstance(kind, type) and issubclass(kind, Enum) else value

@@ -24,7 +24,6 @@ from agentd.agents.machine import Machine
 from agentd.model import Event, Failure, Kind, Message, Source, State, Turn
 from agentd.records.watch import FileWatcher
 from agentd.store import Result, Store
-from agentd.tmux.sanitise import sanitise
 from agentd.tmux.server import TmuxError, TmuxHangs
 from agentd.tmux.terminal import PaneRef, Terminal
 
@@ -86,6 +85,11 @@ class _Ended:
 
 
 @dataclass(frozen=True)
+class _StartAgain:
+    """The last start was cut short."""
+
+
+@dataclass(frozen=True)
 class _Ask:
     """An input whose sender waits until it was handled, effects included."""
 
@@ -132,6 +136,10 @@ class Owner:
         self._services.store.add_message(message)
         self._settled[message.id] = trio.Event()
         self._inbox_in.send_nowait(fx.Submit(message))
+
+    def start_again(self) -> None:
+        """The daemon ended while it started the CLI: no prompt can have reached it."""
+        self._inbox_in.send_nowait(_StartAgain())
 
     def tell(self, what: fx.Input) -> None:
         """Put an input into the inbox."""
@@ -225,6 +233,10 @@ class Owner:
                     await self._pane_ended(status)
             case _Answer(choice, finished):
                 await self._answer(choice, finished)
+            case _StartAgain():
+                memory = self.machine.memory
+                memory.starting_since = memory.last_sign_at = self._services.clock.now()
+                await self._start(memory.session_id if memory.has_conversation else None)
             case _Ask(input_, done):
                 try:
                     await self._handle(input_)
@@ -292,7 +304,7 @@ class Owner:
                 await self._look()
             case fx.Paste(message):
                 stored = self.machine.messages[message]
-                text = sanitise(self.adapter.guard(stored.text, raw=stored.raw))
+                text = self.adapter.guard(stored.text, raw=stored.raw)
                 await terminal.paste(pane, text)
                 await terminal.press(pane, Keys(("Enter",)))
             case fx.PressEnter():

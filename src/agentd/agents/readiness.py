@@ -37,7 +37,8 @@ def begin(step: Step, *, resume: str | None, why: str) -> None:
     memory.trust_answered_at = None
     memory.turn = None
     memory.expected = []
-    memory.late_stop_until = None
+    memory.late_ends = []
+    memory.unconfirmed = []
     memory.look_at = step.now + LOOK_S
     step.become(State.STARTING, why)
     step.used()
@@ -62,11 +63,10 @@ def ready(step: Step, why: str, source: str) -> None:
     step.used()
 
 
-def seen(step: Step, seen: Seen) -> None:
+def seen(step: Step, seen: Seen, *, changed: bool) -> None:
     """The screen was read during the start."""
     memory = step.memory
-    if seen.digest != memory.digest:
-        memory.digest = seen.digest
+    if changed:
         sign_of_life(step)
     memory.tail = seen.tail
     look = seen.look

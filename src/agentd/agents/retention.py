@@ -6,6 +6,7 @@ pane is looked at first; the owner task handles one input at a time, so new use 
 
 from __future__ import annotations
 
+from agentd.agents.delivery import LOST_LOOK_S
 from agentd.agents.effects import EndCli, ReadScreen, Seen
 from agentd.agents.memory import Memory
 from agentd.agents.step import Step
@@ -26,6 +27,7 @@ def ticked(step: Step) -> None:
     when = retire_at(step.memory, step.retention_s)
     if when is not None and step.now >= when:
         step.memory.retiring = True
+        step.memory.look_at = step.now + LOST_LOOK_S
         step.do(ReadScreen())
 
 
@@ -35,8 +37,9 @@ def seen(step: Step, seen: Seen) -> None:
     memory.retiring = False
     if retire_at(memory, step.retention_s) is None:
         return
-    if seen.attached:
+    if seen.attached or seen.look.busy:
         step.used()
         return
     memory.ending_since, memory.ending_why = step.now, "retire"
-    step.do(EndCli(polite=True))
+    # A command typed into a dialog would answer it.
+    step.do(EndCli(polite=seen.look.composer))

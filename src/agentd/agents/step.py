@@ -64,9 +64,10 @@ class Step:
         self.memory.last_used_at = self.now
 
     def sent_text(self, message: str) -> str:
-        """The text as it was (or will be) pasted."""
-        stored = self.messages[message]
-        return self.adapter.guard(stored.text, raw=stored.raw)
+        """The text as it was (or will be) pasted; empty where the message is known no more (it was settled,
+        and then the daemon restarted)."""
+        stored = self.messages.get(message)
+        return self.adapter.guard(stored.text, raw=stored.raw) if stored else ""
 
     def is_message(self, message: str, taken: str) -> bool:
         return message in self.messages and self.adapter.same_prompt(self.sent_text(message), taken)

@@ -19,6 +19,7 @@ from agentd.config import Config
 from agentd.contract import Policy
 from agentd.model import Message, Mode
 from agentd.store import AgentRow
+from agentd.tmux.sanitise import sanitise
 from agentd.tmux.server import TmuxError
 
 log = logging.getLogger(__name__)
@@ -88,6 +89,8 @@ class Supervisor:
             owner.tell(fx.Stop("a stop that the daemon's end cut short"))
         elif there:
             owner.machine.adopt(self.services.clock.now())
+        elif memory.starting_since is not None and life.pane is None:
+            owner.start_again()
         else:
             owner.tell(fx.Gone(None, what="the pane was gone when the daemon came back"))
 
@@ -210,9 +213,13 @@ class Supervisor:
     def submit(
         self, owner: Owner, text: str, *, mode: Mode, raw: bool = False, deadline_s: float | None = None
     ) -> Message:
-        """Store a message and hand it to its agent."""
+        """Store a message and hand it to its agent.
+
+        What can't be pasted is dropped at once: the adapter's guard shall see the first character that
+        the CLI will see, and the record's prompt shall be known again.
+        """
         message = Message(
-            uuid.uuid4().hex[:12], owner.name, text, mode, raw, self.services.clock.now(), deadline_s
+            uuid.uuid4().hex[:12], owner.name, sanitise(text), mode, raw, self.services.clock.now(), deadline_s
         )
         owner.submit(message)
         return message

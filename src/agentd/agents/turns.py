@@ -7,15 +7,16 @@ is known by the CLI's own id of it, or, where a release has none, by being expec
 
 from __future__ import annotations
 
-from agentd.agents import attention, interruption
+from agentd.agents import attention, interruption, steering
 from agentd.agents.effects import BeginTurn, EndTurn, Seen, Settle
-from agentd.agents.memory import Delivery, Ending, Expected, RunningTurn, Steer
+from agentd.agents.memory import Delivery, Ending, Expected, LateEnd, RunningTurn
 from agentd.agents.step import Step, digest
 from agentd.model import Event, Failure, Kind, Outcome, Receipt, Source, State
 from agentd.screen import Look
 
 SECOND_SOURCE = {Source.HOOK: Source.RECORD, Source.RECORD: Source.HOOK}
-LATE_STOP_S = 5.0
+LATE_END_S = 5.0
+"""How long after a turn's end the other source may still tell of it."""
 IDLE_LOOKS = 2
 RAW_LOOK_S = 1.0
 QUIET_LOOK_S = 5.0
@@ -32,30 +33,34 @@ def taken(step: Step, event: Event) -> None:
     """The CLI began to work on a prompt."""
     memory = step.memory
     text, key = str(event.get("text") or ""), event.get("key")
-    if key and key in memory.ended_keys:
-        return
     if _was_expected(step, event, text, key):
         return
     turn, delivery = memory.turn, memory.delivery
+    ours = bool(delivery and delivery.phase == "pasted" and step.is_message(delivery.message, text))
+    steers = bool(ours and delivery and delivery.steer)
+    if key and key in memory.ended_keys:
+        if steers:
+            steering.waiting(step, event)
+        return
     if event.get("origin") == "system":
         if turn:
             turn.ending = None
             turn.background = False
-            _tie(turn, event, key)
+            tie(turn, event, key)
         else:
             _begin(step, None, event, "system", key)
         return
-    if turn and key and key in turn.keys and not (delivery and delivery.steer):
-        _tie(turn, event, key)
+    if turn and key and key in turn.keys and not steers:
+        tie(turn, event, key)
         return
-    if turn and turn.message and _unseen(turn, event) and step.is_message(turn.message, text):
+    if turn and turn.message and event.source not in turn.seen and step.is_message(turn.message, text):
         # The other source's report of the same prompt, or of a command that the screen took for gone.
-        _tie(turn, event, key)
+        tie(turn, event, key)
         turn.by_screen = False
         return
-    if delivery and delivery.phase == "pasted" and step.is_message(delivery.message, text):
+    if ours and delivery:
         if turn:
-            waiting(step, event)
+            steering.waiting(step, event)
             return
         memory.delivery = None
         _begin(step, delivery.message, event, "message", key)
@@ -63,40 +68,61 @@ def taken(step: Step, event: Event) -> None:
             interruption.interrupt(step, "the caller, who left before the prompt was taken in")
         return
     if any(step.is_message(steer.message, text) for steer in memory.steers):
-        own_turn(step, event)
+        steering.own_turn(step, event)
         return
+    _taken_from_others(step, event, text, key)
+
+
+def _taken_from_others(step: Step, event: Event, text: str, key: str | None) -> None:
+    """A person typed a prompt in the pane, or one of ours is told after it was given up."""
+    memory, turn = step.memory, step.memory.turn
     if late := next((m for m in memory.unconfirmed if step.is_message(m, text)), None):
         memory.unconfirmed.remove(late)
         step.receipt(late, Receipt.ACCEPTED)
+    if turn and key and turn.keys and key not in turn.keys and not turn.background:
+        # The CLI counts another turn already: the one before is over.
+        unheard(step)
+        turn = memory.turn
     if turn is None:
-        _begin(step, None, event, "person", key)
-    elif key and key not in turn.keys and turn.ending:
-        _finish_ending(step)
-        _begin(step, None, event, "person", key)
+        _begin(step, late, event, "message" if late else "person", key)
     else:
-        _tie(turn, event, None)
+        tie(turn, event, None)
+
+
+def unheard(step: Step) -> None:
+    """The running turn is over, and no source has said how it ended."""
+    turn = step.memory.turn
+    if turn is None:
+        return
+    if turn.ending:
+        finish_ending(step)
+    elif turn.interruption:
+        finish(step, Outcome(turn.interruption.outcome), turn.reply, turn.interruption.error)
+    elif turn.output:
+        text = "the CLI went on to another prompt, and its record doesn't say how this turn ended"
+        finish(step, Outcome.LOST, turn.reply, Failure("lost", text, session=step.name))
+    else:
+        text = "the turn was ended in its pane before any output"
+        finish(step, Outcome.INTERRUPTED, turn.reply, Failure("interrupted", text, session=step.name))
 
 
 def _was_expected(step: Step, event: Event, text: str, key: str | None) -> bool:
     """Whether this is the second report of a turn that has ended already."""
-    name = digest(text)
-    for expected in step.memory.expected:
-        if (expected.source, expected.digest) == (event.source, name):
-            current = step.memory.turn
-            if current and current.id == expected.turn:
+    memory, name = step.memory, digest(text)
+    for expected in memory.expected:
+        same_turn = not key or not expected.key or key == expected.key
+        if same_turn and (expected.source, expected.digest) == (event.source, name):
+            memory.expected.remove(expected)
+            if memory.turn and memory.turn.id == expected.turn:
                 return False
-            step.memory.expected.remove(expected)
             if key:
                 _remember_key(step, key)
             return True
     return False
 
 
-def _unseen(turn: RunningTurn, event: Event) -> bool:
-    return event.source not in turn.seen
-
-
-def _tie(turn: RunningTurn, event: Event, key: str | None) -> None:
+def tie(turn: RunningTurn, event: Event, key: str | None) -> None:
+    """The event is about this turn."""
     if event.source not in turn.seen:
         turn.seen.append(event.source)
     if key and key not in turn.keys:
@@ -106,16 +132,14 @@ def _tie(turn: RunningTurn, event: Event, key: str | None) -> None:
 def _begin(step: Step, message: str | None, event: Event, origin: str, key: str | None) -> None:
     memory = step.memory
     turn = RunningTurn(step.new_id(), message, step.now, origin)
-    _tie(turn, event, key)
+    tie(turn, event, key)
     memory.turn = turn
     memory.has_conversation = True
     memory.failure = None
-    if message and (second := SECOND_SOURCE.get(Source(event.source))):
-        memory.expected = [
-            *memory.expected[-7:],
-            Expected(second, digest(str(event.get("text") or "")), turn.id),
-        ]
-    _announce(step, turn, event.source)
+    text = str(event.get("text") or "")
+    if text and (second := SECOND_SOURCE.get(Source(event.source))):
+        memory.expected = [*memory.expected[-7:], Expected(second, digest(text), turn.id, key)]
+    announce(step, turn, event.source)
 
 
 def begin_by_screen(step: Step, message: str, why: str) -> None:
@@ -125,10 +149,11 @@ def begin_by_screen(step: Step, message: str, why: str) -> None:
     turn = RunningTurn(step.new_id(), message, step.now, "command", by_screen=True)
     memory.turn = turn
     memory.look_at = step.now + RAW_LOOK_S
-    _announce(step, turn, Source.SCREEN, why)
+    announce(step, turn, Source.SCREEN, why)
 
 
-def _announce(step: Step, turn: RunningTurn, source: str, why: str = "") -> None:
+def announce(step: Step, turn: RunningTurn, source: str, why: str = "") -> None:
+    """Tell everybody that the turn began."""
     step.used()
     step.do(BeginTurn(turn.id, turn.message, turn.started_at, turn.origin))
     step.emit(Kind.TURN_STARTED, turn=turn.id, message=turn.message, origin=turn.origin)
@@ -137,53 +162,6 @@ def _announce(step: Step, turn: RunningTurn, source: str, why: str = "") -> None
     if step.memory.attention is None:
         step.become(State.WORKING, why or "the CLI took a prompt in", source)
     step.memory.look_at = step.now + QUIET_LOOK_S
-
-
-# Steering ----------------------------------------------------------------------------------------
-
-
-def waiting(step: Step, event: Event) -> None:
-    """A prompt typed during the turn is inside the CLI."""
-    memory, text = step.memory, str(event.get("text") or "")
-    delivery = memory.delivery
-    if delivery and delivery.phase == "pasted" and step.is_message(delivery.message, text):
-        memory.delivery = None
-        memory.steers.append(Steer(delivery.message))
-        step.receipt(delivery.message, Receipt.STEERED, memory.turn.id if memory.turn else None)
-
-
-def joined(step: Step, event: Event) -> None:
-    """The running turn took a waiting prompt in."""
-    waiting(step, event)
-    text = str(event.get("text") or "")
-    for steer in step.memory.steers:
-        if not steer.joined and step.is_message(steer.message, text):
-            steer.joined = True
-            return
-
-
-def own_turn(step: Step, event: Event) -> None:
-    """A waiting prompt becomes a turn of its own: the running one is over, or will be next."""
-    memory, text = step.memory, str(event.get("text") or "")
-    steer = next((s for s in memory.steers if step.is_message(s.message, text)), None)
-    if steer is None:
-        return
-    steer.own = True
-    memory.steers.remove(steer)
-    memory.steers.insert(0, steer)
-    if memory.turn and memory.turn.ending:
-        _finish_ending(step)
-
-
-def dropped(step: Step, event: Event) -> None:
-    """The CLI gave a waiting prompt back unsent: it goes in again, after what it was to steer."""
-    memory, text = step.memory, str(event.get("text") or "")
-    for steer in memory.steers:
-        if step.is_message(steer.message, text):
-            memory.steers.remove(steer)
-            memory.queue.insert(0, steer.message)
-            step.receipt(steer.message, Receipt.QUEUED)
-            return
 
 
 # While it runs -----------------------------------------------------------------------------------
@@ -215,22 +193,24 @@ def worked(step: Step, event: Event) -> None:
 def ended(step: Step, event: Event) -> None:
     """A source says that the turn is done, failed or interrupted."""
     memory, turn, key = step.memory, step.memory.turn, event.get("key")
-    if key and key in memory.ended_keys:
+    if _is_late(step, event, key) or (key and key in memory.ended_keys):
         return
     delivery = memory.delivery
     if turn is None and delivery and delivery.phase == "pasted" and not delivery.steer:
         turn = _began_unseen(step, delivery, event, key)
+    if turn and key and turn.keys and key not in turn.keys:
+        if not steering.runs_as(step, key):
+            return
+        unheard(step)
+        turn = memory.turn
     if turn is None:
-        return
-    if key and turn.keys and key not in turn.keys:
-        return
-    if _is_late(step, event, key):
         return
     if event.kind is Kind.TURN_INTERRUPTED:
         interruption.happened(step, turn, event.get("reply"))
         return
     if event.kind is Kind.TURN_DONE and event.get("background"):
         turn.background = True
+        turn.ending = None
         turn.reply = event.get("reply") or turn.reply
         return
     outcome, error = Outcome.COMPLETED, None
@@ -248,24 +228,25 @@ def _settle_end(step: Step, turn: RunningTurn, event: Event, outcome: Outcome, e
     reply = event.get("reply")
     settle = float(event.get("settle") or 0.0)
     ending = turn.ending
-    if ending and ending.source != event.source:
+    if ending and event.source not in ending.told:
         # The second source agrees.
+        ending.told.append(event.source)
         ending.reply = ending.reply if ending.reply is not None else reply
         if outcome is not Outcome.COMPLETED:
             ending.outcome, ending.error = outcome, error or ending.error
         ending.until = step.now
     else:
-        turn.ending = Ending(outcome, step.now + settle, reply, error, event.source)
-    undecided = [s for s in step.memory.steers if not s.joined and not s.own]
-    if undecided and event.source == Source.HOOK:
-        turn.ending.until = max(turn.ending.until, step.now + STEER_SETTLE_S)  # type: ignore[union-attr]
-    if turn.ending and turn.ending.until <= step.now:
-        _finish_ending(step)
+        ending = turn.ending = Ending(outcome, step.now + settle, reply, error, [event.source])
+    if event.source == Source.HOOK and steering.undecided(step):
+        ending.until = max(ending.until, step.now + STEER_SETTLE_S)
+    if ending.until <= step.now:
+        finish_ending(step)
 
 
 def _began_unseen(step: Step, delivery: Delivery, event: Event, key: str | None) -> RunningTurn | None:
-    """The end of a turn whose beginning nobody reported: a `!` command does that."""
-    if not step.messages[delivery.message].raw:
+    """The end of a turn whose beginning nobody reported: a `!` command does that, and a refused prompt."""
+    message = step.messages.get(delivery.message)
+    if event.kind is not Kind.TURN_BLOCKED and not (message and message.raw):
         return None
     step.memory.delivery = None
     _begin(step, delivery.message, event, "command", key)
@@ -273,20 +254,35 @@ def _began_unseen(step: Step, delivery: Delivery, event: Event, key: str | None)
 
 
 def _is_late(step: Step, event: Event, key: str | None) -> bool:
-    """Whether a keyless end belongs to the turn before, which another source ended."""
+    """Whether this end is that of a turn before, which was known without it."""
     memory = step.memory
-    if event.source != Source.HOOK or key or memory.late_stop_until is None:
+    memory.late_ends = [late for late in memory.late_ends if step.now <= late.until]
+    if key and key not in memory.ended_keys:
         return False
-    late = step.now <= memory.late_stop_until
-    memory.late_stop_until = None
-    return late
+    what = "interrupted" if event.kind is Kind.TURN_INTERRUPTED else "done"
+    for late in memory.late_ends:
+        if (late.source, late.what) == (event.source, what):
+            memory.late_ends.remove(late)
+            return True
+    return False
 
 
-def _finish_ending(step: Step) -> None:
+def expect_late(step: Step, source: str, what: str) -> None:
+    """The running turn is about to be over without this source's word for it, which may still come."""
+    turn = step.memory.turn
+    if turn and source in turn.seen:
+        step.memory.late_ends.append(LateEnd(source, what, step.now + LATE_END_S))
+
+
+def finish_ending(step: Step) -> None:
+    """What one source told of the turn's end counts now."""
     turn = step.memory.turn
     if turn and turn.ending:
+        for source in (Source.HOOK, Source.RECORD):
+            if source not in turn.ending.told:
+                expect_late(step, source, "done")
         reply = turn.ending.reply if turn.ending.reply is not None else turn.reply
-        finish(step, Outcome(turn.ending.outcome), reply, turn.ending.error)
+        finish(step, turn.ending.result, reply, turn.ending.error)
 
 
 def finish(step: Step, outcome: Outcome, reply: str | None, error: Failure | None) -> None:
@@ -298,19 +294,12 @@ def finish(step: Step, outcome: Outcome, reply: str | None, error: Failure | Non
     memory.turn = None
     for key in turn.keys:
         _remember_key(step, key)
-    if Source.HOOK in turn.seen and turn.ending and turn.ending.source != Source.HOOK:
-        memory.late_stop_until = step.now + LATE_STOP_S
     if outcome is Outcome.COMPLETED:
         memory.deaths = 0
     step.used()
     step.do(EndTurn(turn.id, step.now, outcome, reply, error))
     step.emit(Kind.TURN_ENDED, turn=turn.id, outcome=outcome, error=error.public() if error else None)
-    answered = [turn.message] if turn.message else []
-    for steer in list(memory.steers):
-        if steer.joined:
-            memory.steers.remove(steer)
-            answered.append(steer.message)
-    for message in answered:
+    for message in [*([turn.message] if turn.message else []), *steering.answered(step)]:
         step.do(
             Settle(
                 message, outcome, reply, error, turn=turn.id, started_at=turn.started_at, ended_at=step.now
@@ -320,12 +309,7 @@ def finish(step: Step, outcome: Outcome, reply: str | None, error: Failure | Non
     attention.over(step, "the turn is over", "record")
     if memory.state in (State.WORKING, State.ATTENTION):
         step.become(State.READY, f"the turn is {outcome}")
-    if memory.steers and memory.state is State.READY:
-        # The CLI runs a waiting prompt at once, as the next turn; its own report comes later, or never.
-        steer = memory.steers.pop(0)
-        memory.turn = RunningTurn(step.new_id(), steer.message, step.now, presumed=True, reply_before=reply)
-        _announce(step, memory.turn, Source.RECORD, "a waiting prompt became the next turn")
-        memory.look_at = step.now + RAW_LOOK_S
+    steering.follow(step, Ending(outcome, step.now, reply, error))
 
 
 def _remember_key(step: Step, key: str) -> None:
@@ -336,12 +320,13 @@ def _remember_key(step: Step, key: str) -> None:
 # The screen, while it runs ------------------------------------------------------------------------
 
 
-def seen(step: Step, seen: Seen) -> None:
-    """The screen was read while a turn runs."""
+def seen(step: Step, seen: Seen, *, changed: bool) -> None:
+    """The screen was read while a turn runs. It is idle only if it also stands still: while a text streams
+    in, some CLIs show no sign of work."""
     memory, turn, look = step.memory, step.memory.turn, seen.look
     if turn is None:
         return
-    idle = look.composer and not look.busy and look.dialog is None
+    idle = look.composer and not look.busy and look.dialog is None and not changed
     if look.dialog and not memory.attention and not turn.interruption:
         attention.need_person(step, look.dialog)
         return
@@ -349,11 +334,10 @@ def seen(step: Step, seen: Seen) -> None:
         interruption.seen(step, turn, idle)
         return
     turn.idle_looks = turn.idle_looks + 1 if idle else 0
-    if turn.idle_looks >= IDLE_LOOKS and turn.by_screen:
+    if turn.idle_looks >= IDLE_LOOKS and turn.by_screen and not look.draft:
         finish(step, Outcome.COMPLETED, turn.reply, None)
-    elif turn.idle_looks > IDLE_LOOKS and turn.presumed and not turn.seen:
-        # Nothing runs: the prompt had joined the turn before, and no row said so.
-        finish(step, Outcome.COMPLETED, turn.reply_before, None)
+    elif turn.idle_looks > IDLE_LOOKS and turn.presumed and not turn.seen and not look.draft:
+        steering.nothing_runs(step, turn)
     elif turn.message and turn.idle_looks >= IDLE_LOOKS and not turn.output and _put_back(step, turn, look):
         error = Failure("interrupted", "somebody interrupted the turn in its pane, before any output")
         finish(step, Outcome.INTERRUPTED, None, error)
@@ -373,7 +357,7 @@ def ticked(step: Step) -> None:
     if turn is None:
         return
     if turn.ending and step.now >= turn.ending.until:
-        _finish_ending(step)
+        finish_ending(step)
         return
     if turn.interruption:
         interruption.ticked(step, turn)

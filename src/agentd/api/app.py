@@ -194,8 +194,8 @@ class Api:
 
     async def messages(self, request: Request) -> Response:
         body = await _body(request)
-        text = body.get("text")
-        if not isinstance(text, str) or not sanitise(text).strip():
+        text = sanitise(_text(body, "text") or "")
+        if not text.strip():
             raise Refused(
                 400, "usage", "the prompt is empty, or nothing is left of it without control characters"
             )
@@ -290,7 +290,7 @@ class Api:
         assert result is not None
         shown = self._views.result(owner, result)
         if left and not result.outcome:
-            return {**shown, "outcome": "attention", "attention": self._views.attention(owner)}
+            return {**shown, **self._views.needed(owner)}
         return shown
 
     async def _progress(
@@ -363,10 +363,7 @@ class Api:
         shown = self._views.last_result(owner)
         if left:
             base = shown or self._empty(owner)
-            return {
-                **base, "outcome": "attention", "reply": None, "turn": turn,
-                "attention": self._views.attention(owner),
-            }  # fmt: skip
+            return {**base, "reply": None, "turn": turn, **self._views.needed(owner)}
         return shown or self._empty(owner)
 
     @staticmethod

@@ -167,14 +167,21 @@ class Views:
             how = f"agentd answer {owner.name} " + "|".join(
                 [*(["approve", "deny"] if attention.answerable else []), f"1..{len(attention.options)}"]
             )
-        else:
-            how = f"agentd attach {owner.name}"
+        else:  # asked by the record alone: the screen hasn't been read yet
+            how = f"agentd answer {owner.name} approve|deny, or agentd attach {owner.name}"
         return {
             "reason": attention.reason,
             "text": attention.text,
             "options": attention.options,
             "how": how,
         }
+
+    def needed(self, owner: Owner) -> dict[str, Any]:
+        """What a result says instead of an end when a person is needed."""
+        attention = self.attention(owner) or {"reason": "attention", "text": "", "how": ""}
+        text = f"{owner.name} needs a person ({attention['reason']}); {attention['how']}"
+        error = Failure("attention", text, session=owner.name)
+        return {"outcome": "attention", "error": error.public(), "attention": attention}
 
     def explain(
         self, owner: Owner, screen: str | None, events: list[tuple[int, str, Event]]

@@ -14,6 +14,13 @@ from agentd.cli.failures import FAILED, INTERRUPTED, OUTCOMES
 from agentd.cli.progress import Progress
 
 
+KEYS = (
+    "agent", "provider", "turn", "receipt", "outcome", "reply", "error",
+    "session_id", "started_at", "ended_at", "duration_s",
+)  # fmt: skip
+"""The public JSON of `send` and `wait`."""
+
+
 class Follower:
     """Shows a turn's progress and prints its result."""
 
@@ -90,7 +97,7 @@ class Follower:
     def _finish(self, result: Mapping[str, Any]) -> int:
         outcome = str(result.get("outcome"))
         if self.face.json:
-            self.face.emit(result)
+            self.face.emit({key: result.get(key) for key in KEYS})
         elif reply := result.get("reply"):
             out(reply)
         if outcome == "attention":

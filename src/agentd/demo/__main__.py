@@ -26,7 +26,11 @@ def main() -> int:
     if options.slow_start:
         time.sleep(options.slow_start)  # still in cooked mode: what is typed now is lost
     while options.silent_start:
-        signal.pause()
+        if options.fidget:
+            print(time.strftime("\r%H:%M:%S"), end="", flush=True)
+            time.sleep(1)
+        else:
+            signal.pause()
     with Terminal() as terminal:
         return App(options, terminal).run()
 

@@ -24,6 +24,9 @@ WIDTH, HEIGHT = 120, 40
 DEAD_STATUS_S = 1.0
 """How long tmux may take to learn a dead pane's status; Debian's loses a third of them for good."""
 
+ORPHAN_GRACE_S = 3.0
+"""From SIGTERM to SIGKILL for a CLI that nobody can have given a prompt."""
+
 
 @dataclass(frozen=True)
 class PaneRef:
@@ -101,19 +104,36 @@ class TmuxTerminal:
         launch = folder / "launch.json"
         write_private(launch, json.dumps({"argv": list(argv), "env": dict(env), "cwd": str(cwd)}))
         launcher = Path(__file__).with_name("launcher.py")
-        line = await self.server.new_session(
-            [
-                "-d", "-P", "-F", "#{pane_id} #{pane_pid} #{pid} #{start_time}",
-                "-s", session, "-x", self.width, "-y", self.height, "-c", "/",
-                "--", sys.executable, "-I", "-S", str(launcher), str(launch),
-                THEN, "set-option", "-t", f"={session}:", "@agentd", tag,
-                # The pane keeps its size, whoever attaches. (As a global option this ends tmux 3.3a.)
-                THEN, "set-option", "-w", "-t", f"={session}:", "window-size", "manual",
-            ]
-        )  # fmt: skip
+        command = [
+            "-d", "-P", "-F", "#{pane_id} #{pane_pid} #{pid} #{start_time}",
+            "-s", session, "-x", self.width, "-y", self.height, "-c", "/",
+            "--", sys.executable, "-I", "-S", str(launcher), str(launch),
+            THEN, "set-option", "-t", f"={session}:", "@agentd", tag,
+            # The pane keeps its size, whoever attaches. (As a global option this ends tmux 3.3a.)
+            THEN, "set-option", "-w", "-t", f"={session}:", "window-size", "manual",
+        ]  # fmt: skip
+        try:
+            line = await self.server.new_session(command)
+        except TmuxError as error:
+            if "duplicate session" not in str(error) or not await self._end_orphan(session, tag):
+                raise
+            line = await self.server.new_session(command)
         pane, pid, server_pid, server_started = line.split()
         started = processes.start_time(int(pid)) or 0.0
         return PaneRef(session, pane, int(pid), started, int(server_pid), int(server_started))
+
+    async def _end_orphan(self, session: str, tag: str) -> bool:
+        """End a session with our tag that nobody knows: its daemon was killed while it started one.
+        False where the session isn't ours."""
+        lines = await self.server.run("list-panes", "-s", "-t", f"={session}:", "-F", "#{pane_pid} #{@agentd}")
+        panes = [line.split(" ", 1) for line in lines]
+        if any(mark != tag for _, mark in panes):
+            return False
+        for pid, _ in panes:
+            if started := processes.start_time(int(pid)):
+                await processes.end_tree(int(pid), started, ORPHAN_GRACE_S)
+        await self.server.run("kill-session", "-t", f"={session}")
+        return True
 
     async def screen(self, pane: PaneRef, history: int = 0) -> Screen:
         attached, *lines = await self.server.run(

@@ -1,0 +1,26 @@
+"""Fixtures for every level that runs a real daemon."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from tests.support.daemon import Daemon
+
+
+@pytest.fixture
+def open_daemon() -> Iterator[Callable[..., Daemon]]:
+    """Starts daemons, with `Daemon`'s arguments; they end with the test."""
+    if shutil.which("tmux") is None:
+        pytest.skip("needs tmux")
+    with ExitStack() as stack:
+        yield lambda *args, **options: stack.enter_context(Daemon(*args, **options))
+
+
+@pytest.fixture
+def daemon(open_daemon: Callable[..., Daemon]) -> Daemon:
+    """A daemon of the test's own, with a quick demo agent."""
+    return open_daemon()

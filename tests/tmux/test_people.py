@@ -1,0 +1,167 @@
+"""People in the panes: looking, typing, splitting, killing."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+from tests.support.daemon import AGENTD, Daemon
+from tests.support.panes import Pane, Tmux
+from tests.support.processes import alive, below
+from tests.support.until import until
+
+
+def test_copy_mode_swallows_nothing(daemon: Daemon) -> None:
+    assert daemon.run("send", "demo", "@say hi").code == 0
+    daemon.tmux("copy-mode", "-t", daemon.pane().id)
+    assert daemon.pane().value("#{pane_in_mode}") == "1"
+    assert daemon.run("send", "demo", "@say again").stdout == "again\n"
+    assert daemon.prompts() == ["@say hi", "@say again"]
+    daemon.run("send", "demo", "--no-wait", "@tool 1000")
+    daemon.reaches("working")
+    daemon.tmux("copy-mode", "-t", daemon.pane().id)
+    assert daemon.run("interrupt", "demo").code == 0
+    daemon.wrote("interrupted")
+
+
+def test_windows_and_panes_of_a_person(daemon: Daemon) -> None:
+    assert daemon.run("send", "demo", "@say hi").code == 0
+    pane = daemon.pane()
+    daemon.tmux("split-window", "-t", pane.id, "--", "sleep", "1000")
+    daemon.tmux("new-window", "-t", "=demo-work:", "--", "sleep", "1001")
+    assert daemon.run("send", "demo", "@say in my own pane").stdout == "in my own pane\n"
+    assert daemon.pane().id == pane.id
+    assert daemon.run("stop", "demo").stdout == "stopped demo-work\n"
+
+
+def test_a_session_of_a_person_is_left_alone(daemon: Daemon) -> None:
+    assert daemon.run("send", "demo", "@say hi").code == 0
+    daemon.tmux("new-session", "-d", "-s", "mine", "--", "sleep", "1000")
+    try:
+        daemon.run("stop", "--all")
+        assert daemon.tmux("list-sessions", "-F", "#{session_name}") == "mine"
+        daemon.restart()
+        assert daemon.tmux("list-sessions", "-F", "#{session_name}") == "mine"
+        assert daemon.run("send", "demo", "@say hi").stdout == "hi\n"
+    finally:
+        daemon.tmux("kill-session", "-t", "=mine")
+
+
+def test_a_prompt_of_a_person_is_a_turn_too(daemon: Daemon) -> None:
+    assert daemon.run("send", "demo", "@say hi").code == 0
+    pane = daemon.pane()
+    pane.types("@tool 20")
+    pane.keys("Enter")
+    daemon.wrote("tool_use")
+    daemon.reaches("working")
+    assert daemon.run("send", "demo", "--fail-if-busy", "x").code == 1
+    assert daemon.run("send", "demo", "@say after").stdout == "after\n"
+    assert daemon.prompts() == ["@say hi", "@tool 20", "@say after"]
+
+
+def test_a_draft_that_was_left_behind_is_no_part_of_the_prompt(daemon: Daemon) -> None:
+    assert daemon.run("send", "demo", "@say hi").code == 0
+    daemon.pane().types("left behind")
+    daemon.pane().shows("left behind")
+    assert daemon.run("send", "demo", "@say again").stdout == "again\n"
+    assert daemon.prompts() == ["@say hi", "@say again"]
+
+
+def test_a_pane_killed_by_a_person(daemon: Daemon) -> None:
+    assert daemon.run("send", "demo", "@say hi").code == 0
+    was = daemon.agent()
+    sending = daemon.begin("send", "demo", "@tool 1000", "--json")
+    daemon.reaches("working")
+    daemon.wrote("tool_use")
+    daemon.tmux("kill-pane", "-t", daemon.pane().id)
+    ended = sending.finish()
+    assert (ended.code, ended.json["outcome"]) == (5, "lost")
+    assert daemon.run("send", "demo", "@say back").stdout == "back\n"
+    assert daemon.agent()["session_id"] == was["session_id"]
+    assert daemon.prompts() == ["@say hi", "@tool 1000", "@say back"]
+
+
+def test_an_idle_pane_killed_by_a_person(daemon: Daemon) -> None:
+    assert daemon.run("send", "demo", "@say hi").code == 0
+    was = daemon.agent()
+    daemon.tmux("kill-pane", "-t", daemon.pane().id)
+    until("it is noticed", lambda: daemon.agent()["pid"] is None)
+    assert daemon.run("send", "demo", "@say back").stdout == "back\n"
+    assert daemon.agent()["session_id"] == was["session_id"]
+
+
+def test_a_person_leaves_the_program(daemon: Daemon) -> None:
+    assert daemon.run("send", "demo", "@say hi").code == 0
+    was = daemon.agent()
+    daemon.pane().types("/exit")
+    daemon.pane().keys("Enter")
+    daemon.reaches("retired")
+    assert daemon.run("send", "demo", "@say back").stdout == "back\n"
+    assert daemon.agent()["session_id"] == was["session_id"]
+
+
+def test_the_tmux_server_is_killed(daemon: Daemon) -> None:
+    assert daemon.run("send", "demo", "@say hi").code == 0
+    assert daemon.run("send", "demo", "@say hi", "--name", "other").code == 0
+    family = below(daemon.agent()["pid"])
+    sending = daemon.begin("send", "demo", "@bash sleep 1000")
+    queued = daemon.begin("send", "demo", "@say queued")
+    daemon.wrote("tool_use")
+    until("it waits", lambda: daemon.agent()["queued"] == 1)
+    os.kill(daemon.tmux.pid, signal.SIGKILL)
+    assert sending.finish().code == 5
+    assert queued.finish().stdout == "queued\n"
+    assert daemon.run("send", "other", "@say back").stdout == "back\n"
+    until("nothing of before is left", lambda: not any(map(alive, family)))
+    assert daemon.prompts() == ["@say hi", "@bash sleep 1000", "@say queued"]
+
+
+def test_the_tmux_server_is_asked_to_end(daemon: Daemon) -> None:
+    sending = daemon.begin("send", "demo", "@tool 1000")
+    daemon.wrote("tool_use")
+    daemon.reaches("working")
+    daemon.tmux("kill-server")
+    assert sending.finish().code == 5
+    assert daemon.run("send", "demo", "@say back").stdout == "back\n"
+
+
+def test_the_attach_command_attaches(daemon: Daemon) -> None:
+    """From within another tmux, as a person would."""
+    assert daemon.run("send", "demo", "@say hi").code == 0
+    words = daemon.run("attach", "demo", "--json").json
+    assert daemon.agent()["attach"] == " ".join(words)
+    assert daemon.agent()["attach"] in daemon.run("show", "demo").stdout
+    person = Tmux(daemon.root / "person.sock", {**daemon.env, "TERM": "xterm-256color"})
+    person("new-session", "-d", "-x", "90", "-y", "30", "-c", str(daemon.work), "--", *AGENTD, "attach", "demo")
+    try:
+        mine = Pane(person, "%0")
+        mine.shows("● hi")
+        until("tmux knows of it", lambda: daemon.pane().value("#{session_attached}") == "1")
+        assert daemon.pane().value("#{window_width}x#{window_height}") == "120x40"
+        mine.types("@say typed")
+        mine.keys("Enter")
+        mine.shows("● typed")
+        mine.keys("C-b", "d")
+        until("it is left", lambda: not person.runs)
+    finally:
+        if person.runs:
+            person("kill-server")
+    assert daemon.run("send", "demo", "@say on").stdout == "on\n"
+
+
+def test_a_person_who_types_is_not_disturbed(daemon: Daemon) -> None:
+    assert daemon.run("send", "demo", "@say hi").code == 0
+    person = Tmux(daemon.root / "person.sock", {**daemon.env, "TERM": "xterm-256color"})
+    person("new-session", "-d", "-x", "120", "-y", "41", "-c", str(daemon.work), "--", *AGENTD, "attach", "demo")
+    try:
+        mine = Pane(person, "%0")
+        mine.shows("● hi")
+        mine.types("@say my own")
+        mine.shows("@say my own")
+        sending = daemon.begin("send", "demo", "@say yours")
+        until("it waits", lambda: "typing" in daemon.run("explain", "demo", "--json").json["why"])
+        mine.keys("Enter")
+        assert sending.finish().stdout == "yours\n"
+        assert daemon.prompts() == ["@say hi", "@say my own", "@say yours"]
+    finally:
+        person("kill-server")

@@ -1,0 +1,160 @@
+"""The daemon ends and another one comes: nothing changes for an agent."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+
+from tests.support.daemon import Daemon
+from tests.support.processes import alive
+from tests.support.until import until
+
+BOTH = pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL], ids=["SIGTERM", "SIGKILL"])
+
+
+@BOTH
+def test_an_idle_agent_is_adopted(daemon: Daemon, how: signal.Signals) -> None:
+    assert daemon.run("send", "demo", "@say hi").code == 0
+    was = daemon.agent()
+    status = daemon.end(how)
+    assert status == (0 if how == signal.SIGTERM else -9)
+    assert alive(was["pid"])
+    daemon.start()
+    assert daemon.agent() == was
+    assert daemon.run("wait", "demo").stdout == "hi\n"
+    assert daemon.run("send", "demo", "@say on").stdout == "on\n"
+    assert daemon.agent()["pid"] == was["pid"]
+
+
+@BOTH
+def test_a_running_turn_and_its_queue_are_adopted(daemon: Daemon, how: signal.Signals) -> None:
+    assert daemon.run("send", "demo", "--no-wait", "@tool 40\n@say first").code == 0
+    daemon.wrote("tool_use")
+    daemon.reaches("working")
+    for text in ("@say second", "@say third"):
+        assert daemon.run("send", "demo", "--no-wait", text).code == 0
+    was = daemon.agent()
+    assert was["queued"] == 2
+    daemon.restart(how)
+    now = daemon.agent()
+    assert now["state"] == "working"
+    assert [now[key] for key in ("turn", "queued", "queue", "pid")] == [
+        was[key] for key in ("turn", "queued", "queue", "pid")
+    ]
+    assert daemon.run("wait", "demo").stdout == "first\n"
+    daemon.wrote("turn_end", count=3)
+    assert daemon.prompts() == ["@tool 40\n@say first", "@say second", "@say third"]
+    until("the queue is empty", lambda: daemon.agent()["last"]["reply"] == "third")
+
+
+@BOTH
+def test_what_ended_in_between_is_read_from_the_record(daemon: Daemon, how: signal.Signals) -> None:
+    assert daemon.run("send", "demo", "--no-wait", "@tool 10\n@say meanwhile").code == 0
+    daemon.wrote("tool_use")
+    assert daemon.run("send", "demo", "--no-wait", "@say next").code == 0
+    daemon.end(how)
+    daemon.wrote("turn_end")
+    daemon.start()
+    daemon.wrote("turn_end", count=2)
+    until("the queue is empty", lambda: daemon.agent()["last"]["reply"] == "next")
+    assert daemon.prompts() == ["@tool 10\n@say meanwhile", "@say next"]
+    ends = [line["data"]["outcome"] for line in events(daemon) if line["kind"] == "turn_ended"]
+    assert ends == ["completed", "completed"]
+
+
+@BOTH
+def test_a_waiting_approval_is_adopted(daemon: Daemon, how: signal.Signals) -> None:
+    assert daemon.run("send", "demo", "@ask May I?\n@say thanks").code == 3
+    daemon.restart(how)
+    agent = daemon.reaches("attention")
+    assert agent["attention"] == "approval"
+    assert daemon.run("wait", "demo").code == 3
+    assert daemon.run("answer", "demo", "approve").code == 0
+    assert daemon.run("wait", "demo").stdout == "thanks\n"
+
+
+@BOTH
+def test_an_approval_answered_in_between(daemon: Daemon, how: signal.Signals) -> None:
+    assert daemon.run("send", "demo", "@ask May I?\n@say thanks").code == 3
+    pane = daemon.pane()
+    daemon.end(how)
+    pane.keys("1")
+    daemon.wrote("turn_end")
+    daemon.start()
+    assert daemon.run("wait", "demo").stdout == "thanks\n"
+    assert daemon.reaches("ready")["attention"] is None
+
+
+@BOTH
+def test_who_waits_is_told_and_the_turn_goes_on(daemon: Daemon, how: signal.Signals) -> None:
+    sending = daemon.begin("send", "demo", "@tool 20\n@say done", "--json")
+    daemon.wrote("tool_use")
+    daemon.reaches("working")
+    daemon.end(how)
+    ended = sending.finish()
+    assert (ended.code, ended.json["error"]["code"]) == (6, "daemon_gone")
+    daemon.start()
+    assert daemon.run("wait", "demo").stdout == "done\n"
+
+
+@BOTH
+def test_a_deadline_outlives_the_daemon(daemon: Daemon, how: signal.Signals) -> None:
+    assert daemon.run("send", "demo", "--no-wait", "@tool 1000", "--deadline", "3s").code == 0
+    daemon.wrote("tool_use")
+    daemon.reaches("working")
+    daemon.restart(how)
+    done = daemon.run("wait", "demo", "--json")
+    assert (done.code, done.json["outcome"], done.json["error"]["layer"]) == (4, "timed_out", "workflow")
+    daemon.wrote("interrupted")
+
+
+@BOTH
+def test_a_pane_that_died_in_between_is_lost(daemon: Daemon, how: signal.Signals) -> None:
+    assert daemon.run("send", "demo", "--no-wait", "@tool 1000").code == 0
+    daemon.wrote("tool_use")
+    daemon.reaches("working")
+    pane = daemon.pane()
+    daemon.end(how)
+    daemon.tmux("kill-pane", "-t", pane.id)
+    daemon.start()
+    done = daemon.run("wait", "demo", "--json")
+    assert (done.code, done.json["outcome"]) == (5, "lost")
+    assert daemon.run("send", "demo", "@say back").stdout == "back\n"
+
+
+@BOTH
+def test_a_crash_in_between_is_lost(daemon: Daemon, how: signal.Signals) -> None:
+    assert daemon.run("send", "demo", "--no-wait", "@tool 10\n@crash 7").code == 0
+    daemon.wrote("tool_use")
+    daemon.reaches("working")
+    pid = daemon.agent()["pid"]
+    daemon.end(how)
+    until("it crashed", lambda: not alive(pid))
+    daemon.start()
+    done = daemon.run("wait", "demo", "--json")
+    assert (done.code, done.json["outcome"]) == (5, "lost")
+    assert daemon.run("send", "demo", "@say back").stdout == "back\n"
+
+
+def test_an_agent_of_a_start_that_was_cut_short(daemon: Daemon) -> None:
+    daemon.configure(demo=("--slow-start", "3"))
+    daemon.restart()
+    assert daemon.run("send", "demo", "--no-wait", "@say hi", timeout=60).code == 0
+    daemon.restart(signal.SIGKILL)
+    assert daemon.run("wait", "demo").stdout == "hi\n"
+    assert daemon.prompts() == ["@say hi"]
+
+
+def test_a_second_daemon_is_refused(daemon: Daemon) -> None:
+    assert daemon.run("send", "demo", "@say hi").code == 0
+    second = daemon.run("serve")
+    assert second.code == 1
+    assert f"another agentd serves {daemon.socket}" in second.stderr
+    assert daemon.run("send", "demo", "@say on").stdout == "on\n"
+
+
+def events(daemon: Daemon) -> list[dict[str, dict[str, str]]]:
+    import json
+
+    return [json.loads(line) for line in daemon.run("events").stdout.splitlines()]
