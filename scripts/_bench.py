@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import statistics
 import subprocess
 import sys
@@ -15,9 +16,10 @@ import psutil
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from agentd.api.client import Client
 from tests.support.daemon import Daemon
 from tests.support.until import until
+
+from agentd.api.client import Client
 
 Row = tuple[str, str, str, str]
 
@@ -66,8 +68,6 @@ def commands(daemon: Daemon, times: int) -> Iterator[Row]:
 
 def send(daemon: Daemon, program: list[str]) -> float:
     """One prompt; how long the daemon says that its turn took."""
-    import json
-
     done = run(daemon, [*program, "send", "demo", "hi", "--json", "--quiet"])
     return float(json.loads(done)["duration_s"])
 
@@ -108,7 +108,7 @@ def many(daemon: Daemon, client: Client, agents: int, seconds: float) -> Iterato
         return sum(agent["state"] == "ready" for agent in client.request("GET", "/v1/agents")[1])
 
     until("all are ready", lambda: ready() > agents, 120)
-    time.sleep(2)  # the late hooks of the last turns
+    time.sleep(8)  # the late hooks of the last turns, and the daemon's first slow look at every file
     ours = {"daemon": [psutil.Process(daemon.pid)], "tmux": [psutil.Process(daemon.tmux.pid)]}
     before = {name: used(processes) for name, processes in ours.items()}
     began = time.perf_counter()

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import shutil
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
 import pytest
 
 from tests.support.daemon import Daemon
+
+
+def pytest_configure() -> None:
+    # A shell's background job ignores Ctrl-C, and so would every command that the tests start.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from agentd.adapter import Capabilities, Keys, Launch, LaunchRequest, Program
@@ -48,6 +49,9 @@ class ClaudeCode:
 
     def reader(self, memory: dict[str, Any]) -> ClaudeReader:
         return ClaudeReader(memory)
+
+    def records(self, open_files: Sequence[Path], memory: Mapping[str, Any]) -> Mapping[str, Path]:
+        return {}
 
     def look(self, screen_: Screen) -> Look:
         return screen.look(screen_)

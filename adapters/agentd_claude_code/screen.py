@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from agentd.model import Reason
 from agentd.screen import Dialog, Look, Menu, Screen, find_menu, undimmed
@@ -29,7 +30,7 @@ _KINDS: tuple[tuple[Reason, tuple[str, ...]], ...] = (
     (Reason.LIMIT, ("usage limit", "session limit", "hit your limit", "reached your", "upgrade your plan")),
     (Reason.UPDATE, ("update available", "new version")),
     (Reason.APPROVAL, ("do you want to", "mcp server found", "new mcp server", "bypass permissions mode")),
-    (Reason.QUESTION, ("settings warning", "settings error", "enter to select", "would you like to")),
+    (Reason.QUESTION, ("default permission mode", "settings warning", "settings error", "enter to select", "would you like to")),
 )
 _NO_MENU = (
     (Reason.LOGIN, "Press Enter to retry", "start `claude` in a terminal once and sign in"),
@@ -85,12 +86,14 @@ def _dialog(lines: Sequence[str]) -> Dialog | None:
         (kind for kind, anchors in _KINDS if any(anchor in area for anchor in anchors)),
         Reason.UNKNOWN_DIALOG,
     )
-    labels = [option.label.lower() for option in menu.options]
+    # The line that was just chosen gets a tick while the next screen is prepared: no new question.
+    options = tuple(replace(option, label=option.label.removesuffix("✔").rstrip()) for option in menu.options)
+    labels = [option.label.lower() for option in options]
     yes = next(
         (i for i, label in enumerate(labels) if label.startswith(("yes", "use this mcp server"))), None
     )
     no = next((i for i, label in enumerate(labels) if label.startswith(("no", "continue without"))), None)
-    return Dialog(reason, _question(menu.headline), menu.options, menu.selected, yes, no)
+    return Dialog(reason, _question(menu.headline), options, menu.selected, yes, no)
 
 
 def _panel(lines: Sequence[str]) -> Dialog | None:
@@ -105,9 +108,13 @@ def _panel(lines: Sequence[str]) -> Dialog | None:
 
 
 def _anchored(lines: Sequence[str], menu: Menu) -> bool:
-    """A dialog names its keys below its options; a list in the model's own text doesn't."""
+    """A dialog names its keys below its options, or is a question at the very end of the screen; a list in
+    the model's own text is neither, since the composer stands below it."""
     below = " ".join(lines[menu.last_line + 1 : menu.last_line + 8]).lower()
-    return any(footer in below for footer in _FOOTERS)
+    if any(footer in below for footer in _FOOTERS):
+        return True
+    asks = any(line.rstrip().endswith("?") for line in _question(menu.headline).splitlines())
+    return asks and not "".join(lines[menu.last_line + 1 :]).strip()
 
 
 def _question(headline: Sequence[str]) -> str:

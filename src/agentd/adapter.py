@@ -104,6 +104,11 @@ class Launch:
     files: Mapping[Path, str] = field(default_factory=dict)
     follow: Mapping[str, Path] = field(default_factory=dict)
     session_id: str | None = None
+    output: bool = False
+    """Read the pane's raw output too: source `output`, one row for each operating system command (OSC) in
+    it, `{"osc": 7501, "text": "state=idle:app=codex"}`. tmux drops these before they reach the screen."""
+    search: bool = False
+    """The record isn't known at birth: ask `Adapter.records` which of the open files it is."""
 
 
 @dataclass(frozen=True)
@@ -158,6 +163,11 @@ class Adapter(Protocol):
 
     def reader(self, memory: dict[str, Any]) -> Reader:
         """A reader that goes on from what an earlier one remembered (empty at birth)."""
+        ...
+
+    def records(self, open_files: Sequence[Path], memory: Mapping[str, Any]) -> Mapping[str, Path]:
+        """Which of the files that the CLI's processes hold open are its records, by source name. Asked only
+        where `Launch.search` is set: after each prompt until there is an answer. May read the files."""
         ...
 
     def look(self, screen: Screen) -> Look:

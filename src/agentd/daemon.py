@@ -37,6 +37,8 @@ log = logging.getLogger("agentd")
 
 KEEP_EVENTS = 100_000
 TRIM_EVERY_S = 3600.0
+CONFIG_SETTLES_S = 0.2
+"""How long the config file must stand still before it is read again."""
 
 
 def run(*, socket: Path, state_dir: Path, config: Path, log_level: str, log_format: str) -> int:
@@ -74,6 +76,7 @@ class _Daemon:
         self.warnings: list[str] = []
         self.adapters = load_adapters(self._warn)
         self.asked_to_end = trio.Event()
+        self.config_changed = trio.Event()
 
     def _warn(self, text: str) -> None:
         self.warnings.append(text)
@@ -107,7 +110,8 @@ class _Daemon:
             nursery.start_soon(self._signals)
             nursery.start_soon(self._trim)
             await nursery.start(supervisor.run)
-            watcher.watch(self.config_path, self.reload)
+            nursery.start_soon(self._follow_config)
+            watcher.watch(self.config_path, lambda: self.config_changed.set())
             print(f"agentd: ready on {self.listener.path}", flush=True)
 
             async def until() -> None:
@@ -149,6 +153,15 @@ class _Daemon:
         except ConfigError as error:
             self.config_error = str(error)
             log.error("%s; the last good config stays in force", error)
+
+    async def _follow_config(self) -> None:
+        """An editor empties a file before it writes it: what is in between is nobody's wish."""
+        while True:
+            await self.config_changed.wait()
+            while self.config_changed.is_set():
+                self.config_changed = trio.Event()
+                await trio.sleep(CONFIG_SETTLES_S)
+            self.reload()
 
     async def _signals(self) -> None:
         with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT, signal.SIGHUP) as received:

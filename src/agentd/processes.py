@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterable
+from pathlib import Path
 
 import psutil
 import trio
@@ -75,6 +76,17 @@ def tree(pid: int, started: float) -> list[psutil.Process]:
         for child in _children(process):
             found.pop(child.pid, None)
     return list(found.values())
+
+
+def open_files(pid: int, started: float) -> list[Path]:
+    """The regular files that the process and what belongs to it hold open, newest process last."""
+    found: dict[Path, None] = {}
+    for process in tree(pid, started):
+        try:
+            found.update(dict.fromkeys(Path(file.path) for file in process.open_files()))
+        except psutil.Error:
+            continue
+    return list(found)
 
 
 def _spared(process: psutil.Process) -> bool:

@@ -127,7 +127,7 @@ _MASKS = (
     (re.compile(r"(?<!\S)[|/\\-](?!\S)"), "*"),
     (re.compile(r"\b\d{1,2}:\d\d(?::\d\d)?(?:\s?[AaPp][Mm])?\b"), "#"),
     (re.compile(r"\b\d+(?:\.\d+)?\s?(?:ms|s|m|h|secs?|seconds?|mins?|minutes?|hours?)\b"), "#"),
-    (re.compile(r"[↑↓⇡⇣]\s*\d[\d.,]*[kKmM]?|\b\d[\d.,]*\s?[kKmM]?(?=\s*tok(?:ens?)?\b)"), "#"),
+    (re.compile(r"[↑↓⇡⇣]\s*\d[\d.,]*[kKmM]?|\b\d[\d.,]*\s*[kKmM]?\s*(?=tok(?:ens?)?\b)"), "#"),
     (re.compile(r"#(?:\s*#)+"), "#"),
     (re.compile(r"\s+"), " "),
 )

@@ -229,7 +229,8 @@ class Store:
     def last_turn(self, agent: str) -> Turn | None:
         """The newest turn that has ended."""
         row = self._db.execute(
-            "SELECT * FROM turns WHERE agent = ? AND ended_at IS NOT NULL ORDER BY ended_at DESC LIMIT 1",
+            "SELECT * FROM turns WHERE agent = ? AND ended_at IS NOT NULL"
+            " ORDER BY ended_at DESC, rowid DESC LIMIT 1",
             (agent,),
         ).fetchone()
         if row is None:

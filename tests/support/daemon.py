@@ -105,7 +105,9 @@ class Daemon:
 
     def configure(self, config: str = "", *, demo: Iterable[str] = QUICK) -> None:
         """Write the config; a daemon that runs reads it by itself."""
-        table = f"[adapters.demo]\nargs = {json.dumps(list(demo))}\n" if "[adapters.demo]" not in config else ""
+        table = (
+            f"[adapters.demo]\nargs = {json.dumps(list(demo))}\n" if "[adapters.demo]" not in config else ""
+        )
         self.config.write_text(table + config)
 
     # The daemon's life ----------------------------------------------------------------------------
@@ -152,7 +154,11 @@ class Daemon:
     # The command line -----------------------------------------------------------------------------
 
     def begin(
-        self, *words: str, given: bytes | None = None, cwd: Path | None = None, env: Mapping[str, str] | None = None
+        self,
+        *words: str,
+        given: bytes | None = None,
+        cwd: Path | None = None,
+        env: Mapping[str, str] | None = None,
     ) -> Running:
         """Start a command. `given` is its standard input."""
         process = subprocess.Popen(
@@ -230,7 +236,7 @@ class Daemon:
         if not path.exists():
             return []
         # The last line may be half written.
-        return [json.loads(line) for line in path.read_text().split("\n")[:-1]]
+        return [json.loads(line) for line in path.read_bytes().split(b"\n")[:-1]]
 
     def prompts(self, name: str = "demo-work") -> list[str]:
         """Every prompt that the demo agent took in, as it got it."""

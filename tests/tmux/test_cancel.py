@@ -146,7 +146,9 @@ def test_closing_a_request_cancels_it(daemon: Daemon) -> None:
 def test_closing_half_a_request_is_nothing(daemon: Daemon) -> None:
     with socket.socket(socket.AF_UNIX) as connection:
         connection.connect(str(daemon.socket))
-        connection.sendall(b"POST /v1/agents/demo/messages HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
+        connection.sendall(
+            b"POST /v1/agents/demo/messages HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"
+        )
     with socket.socket(socket.AF_UNIX) as connection:
         connection.connect(str(daemon.socket))
         connection.sendall(b"\x00\xff nonsense\r\n\r\n")

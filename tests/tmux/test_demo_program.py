@@ -102,7 +102,7 @@ class Pane:
 
     def rows(self, path: Path) -> list[dict[str, Any]]:
         # The last line may be half written.
-        return [json.loads(line) for line in path.read_text().split("\n")[:-1]] if path.exists() else []
+        return [json.loads(line) for line in path.read_bytes().split(b"\n")[:-1]] if path.exists() else []
 
     def kinds(self) -> list[str]:
         return [row["type"] for row in self.rows(self.record)]

@@ -81,6 +81,21 @@ def test_a_pane_killed_by_a_person(daemon: Daemon) -> None:
     assert daemon.prompts() == ["@say hi", "@tool 1000", "@say back"]
 
 
+def test_a_program_killed_in_the_middle_of_a_turn(daemon: Daemon) -> None:
+    assert daemon.run("send", "demo", "@say hi").code == 0
+    was = daemon.agent()
+    sending = daemon.begin("send", "demo", "@bash sleep 1000", "--json")
+    daemon.reaches("working")
+    family = until("the command runs", lambda: len(found := below(was["pid"])) > 1 and found)
+    os.kill(was["pid"], signal.SIGKILL)
+    ended = sending.finish()
+    assert (ended.code, ended.json["outcome"], ended.json["error"]["code"]) == (5, "lost", "lost")
+    until("its children are ended", lambda: not any(map(alive, family)))
+    assert daemon.run("send", "demo", "@say back").stdout == "back\n"
+    assert daemon.agent()["session_id"] == was["session_id"]
+    assert daemon.prompts() == ["@say hi", "@bash sleep 1000", "@say back"]
+
+
 def test_an_idle_pane_killed_by_a_person(daemon: Daemon) -> None:
     assert daemon.run("send", "demo", "@say hi").code == 0
     was = daemon.agent()
@@ -105,8 +120,8 @@ def test_the_tmux_server_is_killed(daemon: Daemon) -> None:
     assert daemon.run("send", "demo", "@say hi", "--name", "other").code == 0
     family = below(daemon.agent()["pid"])
     sending = daemon.begin("send", "demo", "@bash sleep 1000")
-    queued = daemon.begin("send", "demo", "@say queued")
     daemon.wrote("tool_use")
+    queued = daemon.begin("send", "demo", "@say queued")
     until("it waits", lambda: daemon.agent()["queued"] == 1)
     os.kill(daemon.tmux.pid, signal.SIGKILL)
     assert sending.finish().code == 5
@@ -132,7 +147,9 @@ def test_the_attach_command_attaches(daemon: Daemon) -> None:
     assert daemon.agent()["attach"] == " ".join(words)
     assert daemon.agent()["attach"] in daemon.run("show", "demo").stdout
     person = Tmux(daemon.root / "person.sock", {**daemon.env, "TERM": "xterm-256color"})
-    person("new-session", "-d", "-x", "90", "-y", "30", "-c", str(daemon.work), "--", *AGENTD, "attach", "demo")
+    person(
+        "new-session", "-d", "-x", "90", "-y", "30", "-c", str(daemon.work), "--", *AGENTD, "attach", "demo"
+    )
     try:
         mine = Pane(person, "%0")
         mine.shows("● hi")
@@ -152,7 +169,9 @@ def test_the_attach_command_attaches(daemon: Daemon) -> None:
 def test_a_person_who_types_is_not_disturbed(daemon: Daemon) -> None:
     assert daemon.run("send", "demo", "@say hi").code == 0
     person = Tmux(daemon.root / "person.sock", {**daemon.env, "TERM": "xterm-256color"})
-    person("new-session", "-d", "-x", "120", "-y", "41", "-c", str(daemon.work), "--", *AGENTD, "attach", "demo")
+    person(
+        "new-session", "-d", "-x", "120", "-y", "41", "-c", str(daemon.work), "--", *AGENTD, "attach", "demo"
+    )
     try:
         mine = Pane(person, "%0")
         mine.shows("● hi")

@@ -6,10 +6,10 @@ import threading
 from collections import Counter
 
 import pytest
-
-from agentd.api.client import Client
 from tests.support.daemon import Daemon
 from tests.support.until import until
+
+from agentd.api.client import Client
 
 
 def test_senders_are_served_in_the_order_of_their_coming(daemon: Daemon) -> None:
@@ -120,7 +120,9 @@ def test_five_hundred_prompts_from_four_senders(daemon: Daemon) -> None:
         thread.join()
     assert not wrong
     assert len(answers) == 500
-    assert {text: f"You said: {text} (" in reply for text, reply in answers.items()} == dict.fromkeys(answers, True)
+    assert {text: f"You said: {text} (" in reply for text, reply in answers.items()} == dict.fromkeys(
+        answers, True
+    )
     counted = Counter(daemon.prompts())
     assert set(counted) == set(answers) and set(counted.values()) == {1}
     assert daemon.agent()["queued"] == 0

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import signal
+from typing import Any
 
 import pytest
-
 from tests.support.daemon import Daemon
 from tests.support.processes import alive
 from tests.support.until import until
@@ -154,7 +155,5 @@ def test_a_second_daemon_is_refused(daemon: Daemon) -> None:
     assert daemon.run("send", "demo", "@say on").stdout == "on\n"
 
 
-def events(daemon: Daemon) -> list[dict[str, dict[str, str]]]:
-    import json
-
+def events(daemon: Daemon) -> list[dict[str, Any]]:
     return [json.loads(line) for line in daemon.run("events").stdout.splitlines()]

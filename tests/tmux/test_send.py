@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-
-from agentd.tmux.sanitise import sanitise
 from tests.support.daemon import Daemon
 from tests.support.until import until
+
+from agentd.tmux.sanitise import sanitise
 
 KEYS = {
     "agent", "provider", "turn", "receipt", "outcome", "reply", "error",

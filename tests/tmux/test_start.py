@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-
 from tests.support.daemon import Daemon
 
 
@@ -45,7 +44,9 @@ def test_the_screens_last_lines_are_part_of_the_error(open_daemon: Callable[...,
 
 
 def test_a_clock_is_no_sign_of_life(open_daemon: Callable[..., Daemon]) -> None:
-    daemon = open_daemon(SILENT.format(args='["--silent-start", "--fidget"]', rule="inactivity").replace("1s", "3s"))
+    daemon = open_daemon(
+        SILENT.format(args='["--silent-start", "--fidget"]', rule="inactivity").replace("1s", "3s")
+    )
     done = daemon.run("send", "demo", "hello", "--json", timeout=60)
     assert (done.code, done.json["error"]["layer"]) == (4, "prompt_readiness")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-
 from tests.support.daemon import Daemon
 from tests.support.processes import alive, belonging_to, below
 from tests.support.until import until
@@ -14,12 +13,13 @@ from tests.support.until import until
 @pytest.mark.parametrize("flags", [(), ("--ignore-term",), ("--ignore-term", "--child")])
 def test_stop_leaves_no_process(open_daemon: Callable[..., Daemon], flags: tuple[str, ...]) -> None:
     daemon = open_daemon(demo=flags)
-    sending = daemon.begin("send", "demo", "@bash (trap '' TERM HUP; sleep 1000; sleep 1000) & sleep 1000", "--json")
+    sending = daemon.begin(
+        "send", "demo", "@bash (trap '' TERM HUP; sleep 1000; sleep 1000) & sleep 1000", "--json"
+    )
     daemon.wrote("tool_use")
     daemon.reaches("working")
-    family = below(daemon.agent()["pid"])
-    until("the command runs", lambda: len(family := below(daemon.agent()["pid"])) >= 4 and family)
-    family = below(daemon.agent()["pid"])
+    pid = daemon.agent()["pid"]
+    family = until("the command runs", lambda: len(found := below(pid)) >= 4 and found)
     stopped = daemon.run("stop", "demo")
     assert (stopped.stdout, stopped.code) == ("stopped demo-work\n", 0)
     assert not any(map(alive, family))
@@ -71,6 +71,17 @@ def test_a_stopped_agent_starts_again(daemon: Daemon) -> None:
     daemon.run("stop", "demo")
     assert daemon.run("send", "demo", "@say again").stdout == "again\n"
     assert daemon.prompts() == ["@say hi", "@say again"]
+
+
+def test_stop_and_start_in_turn(daemon: Daemon) -> None:
+    """With its last session the tmux server ends, and a new one may meet it on its way out."""
+    for number in range(8):
+        assert daemon.run("send", "demo", f"@say {number}").stdout == f"{number}\n"
+        daemon.client.request("DELETE", "/v1/agents")
+        body = {"text": f"@say again {number}", "cwd": str(daemon.work)}
+        told = daemon.client.request("POST", "/v1/agents/demo/messages", body)[1]
+        assert told["reply"] == f"again {number}", told
+    assert len(daemon.prompts()) == 16
 
 
 def test_stop_while_it_starts(open_daemon: Callable[..., Daemon]) -> None:

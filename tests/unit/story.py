@@ -23,6 +23,7 @@ from agentd.model import Event, Failure, Kind, Message, Mode, Outcome, Reason, R
 from agentd.screen import Dialog, Look, Option, Screen
 
 EMPTY = Look(composer=True, draft="")
+READINESS = Readiness(inactivity=300.0)
 BUSY = Look(composer=True, draft="", busy=True)
 UNKNOWN = Look()
 APPROVAL = Dialog(Reason.APPROVAL, "Run `ls`?", (Option("Yes"), Option("No")), 0, approve=0, deny=1)
@@ -83,6 +84,9 @@ class Tiny:
     def reader(self, memory: dict[str, Any]) -> TinyReader:
         return TinyReader(memory)
 
+    def records(self, open_files: Sequence[Path], memory: Mapping[str, Any]) -> Mapping[str, Path]:
+        return {}
+
     def look(self, screen: Screen) -> Look:
         first, second = [*screen.lines, "", ""][:2]
         if first.startswith("? "):
@@ -98,7 +102,7 @@ class Tiny:
         return squeeze(sent) == squeeze(taken)
 
 
-class Source_:
+class Voice:
     """What one source says: `story.hook.taken("do it", key="k1")`."""
 
     def __init__(self, story: Story, source: Source) -> None:
@@ -160,7 +164,7 @@ class Story:
         *,
         steer: str = "joins the running turn",
         resume: bool = True,
-        readiness: Readiness = Readiness(inactivity=300.0),
+        readiness: Readiness = READINESS,
         retention_s: float = 10_800.0,
         trusted: bool = False,
     ) -> None:
@@ -187,8 +191,8 @@ class Story:
             new_id=lambda: f"t{next(ids)}",
             trusted=trusted,
         )
-        self.hook = Source_(self, Source.HOOK)
-        self.record = Source_(self, Source.RECORD)
+        self.hook = Voice(self, Source.HOOK)
+        self.record = Voice(self, Source.RECORD)
         self._looks = itertools.count()
         self._at_once = 0
 
@@ -199,11 +203,14 @@ class Story:
 
     def tell(self, what: fx.Input) -> None:
         """Hand an input over, and run its effects."""
-        for effect in self.machine.handle(what, self.now):
-            self._do(effect)
+        effects = self.machine.handle(what, self.now)
+        for effect in effects:
+            self._write(effect)
         self._check(what)
+        for effect in effects:
+            self._act(effect)
 
-    def _do(self, effect: fx.Effect) -> None:
+    def _act(self, effect: fx.Effect) -> None:
         match effect:
             case fx.ReadScreen():
                 if self.screen is not None:
@@ -226,6 +233,9 @@ class Story:
                 self.log.append("escape")
             case fx.AnswerDialog(choice):
                 self.log.append(f"answer {choice}")
+
+    def _write(self, effect: fx.Effect) -> None:
+        match effect:
             case fx.SetReceipt(message, receipt):
                 self.receipts.setdefault(message, []).append(receipt)
             case fx.BeginTurn(turn):
@@ -250,7 +260,7 @@ class Story:
         machine.memory = again
         running = {turn for turn, end in self.turns.items() if end is None}
         assert running == ({memory.turn.id} if memory.turn else set()), "every turn that began runs or ended"
-        assert memory.state is not State.WORKING or memory.turn
+        assert memory.state is not State.WORKING or memory.turn or memory.ending_since is not None
         assert memory.state is not State.READY or not memory.turn
         assert memory.state.alive or not (memory.turn or memory.delivery or memory.steers)
         assert not [m for m in machine.unclaimed() if m.id not in self.results], "a message was lost"
@@ -310,7 +320,7 @@ class Story:
         story.record.taken("first", key="k0")
         story.hook.done("hello", key="k0")
         story.record.done("hello", key="k0")
-        story.after(60)
+        story.after(6)
         story.log.clear()
         story.states.clear()
         return story

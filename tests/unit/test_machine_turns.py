@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from tests.unit.story import BUSY, EMPTY, Story, Voice, draft
 
 from agentd.agents.turns import LATE_END_S
 from agentd.model import Outcome, Receipt, State
-from tests.unit.story import BUSY, EMPTY, Source_, Story, draft
 
 
-def by(story: Story, source: str) -> Source_:
+def by(story: Story, source: str) -> Voice:
     return story.hook if source == "hook" else story.record
 
 

@@ -13,6 +13,7 @@ UNSEEN_S = 4.0
 """A request that was never seen on the screen was decided without a person (a hook, a rule of the user's):
 it counts as over after this long. Claude Code draws its dialog within a second, Codex about 1 s later."""
 CLEAR_LOOKS = 2
+ANSWER_LOOK_S = 0.3
 
 
 def need_person(step: Step, dialog: Dialog, source: str = "screen") -> None:
@@ -25,6 +26,9 @@ def need_person(step: Step, dialog: Dialog, source: str = "screen") -> None:
     if attention and (attention.reason, attention.options) == (dialog.reason, labels):
         attention.seen_on_screen = True
         attention.clear_looks = 0
+        if attention.answered_at is not None and step.now - attention.answered_at > UNSEEN_S:
+            attention.answered_at = None
+            _announce(step, dialog.reason, dialog.text, labels, source)
         return
     since = attention.since if attention else step.now
     memory.attention = Attention(
@@ -38,6 +42,15 @@ def need_person(step: Step, dialog: Dialog, source: str = "screen") -> None:
     )
     memory.look_at = step.now + LOOK_S
     _announce(step, dialog.reason, dialog.text, labels, source)
+
+
+def answered(step: Step, choice: str) -> None:
+    """It was answered through agentd; the screen or the record will say that the CLI goes on."""
+    memory = step.memory
+    memory.fact.text += f"; answered {choice}"
+    memory.look_at = step.now + ANSWER_LOOK_S
+    if memory.attention:
+        memory.attention.answered_at = step.now
 
 
 def _by_trust_list(step: Step) -> bool:

@@ -76,6 +76,8 @@ class CliLauncher:
             write_private(path, text)
         for source, path in launch.follow.items():
             records.follow(source, path, from_end=resume is not None)
+        life.search = launch.search
+        output = records.follow_output() if launch.output else None
         pane = await self._terminal.start(
             life.row.name,
             life.row.id,
@@ -83,6 +85,7 @@ class CliLauncher:
             {**env, "AGENTD_AGENT": life.row.name, "AGENTD_SOCKET": str(self._socket), **launch.env},
             cwd,
             life.folder,
+            output,
         )
         return pane, launch.session_id
 

@@ -11,12 +11,13 @@ from typing import Any
 from agentd.adapter import Adapter, Reader
 from agentd.agents.memory import Memory, from_json, to_json
 from agentd.model import Event, Kind
+from agentd.records.output import OutputTail
 from agentd.records.tail import Tail
 from agentd.records.watch import FileWatcher
 from agentd.store import AgentRow, Store
 from agentd.tmux.terminal import PaneRef
 
-HOOK = "hook"
+HOOK, OUTPUT = "hook", "output"
 
 
 @dataclass
@@ -28,13 +29,15 @@ class Life:
     memory: Memory = field(default_factory=Memory)
     pane: PaneRef | None = None
     reader_memory: dict[str, Any] = field(default_factory=dict)
-    tails: dict[str, Tail] = field(default_factory=dict)
+    tails: dict[str, Tail | OutputTail] = field(default_factory=dict)
     args: tuple[str, ...] = ()
     default: bool = True
     """It is its provider's agent for its directory, named by agentd."""
     run: int = 0
     """How many times its CLI was started: each start has a spool of its own, so that a late hook of a
     dead process can't speak for the living one."""
+    search: bool = False
+    """Its records must be searched among the files that its processes hold open."""
 
     @classmethod
     def load(cls, row: AgentRow, folder: Path) -> Life:
@@ -46,10 +49,11 @@ class Life:
             from_json(life["memory"]) if "memory" in life else Memory(),
             PaneRef.from_json(life["pane"]) if life.get("pane") else None,
             life.get("reader", {}),
-            {name: Tail.from_json(tail) for name, tail in life.get("tails", {}).items()},
+            {name: _tail(tail) for name, tail in life.get("tails", {}).items()},
             tuple(life.get("args", ())),
             life.get("default", True),
             life.get("run", 0),
+            life.get("search", False),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -61,10 +65,16 @@ class Life:
             "args": list(self.args),
             "default": self.default,
             "run": self.run,
+            "search": self.search,
         }
 
     def save(self, store: Store) -> None:
         store.save_life(self.row.name, self.to_json())
+
+    @property
+    def output(self) -> Path:
+        """The copy of the pane's raw output, where the CLI's adapter reads it."""
+        return self.folder / f"output-{self.run}.raw"
 
     @property
     def spool(self) -> Path:
@@ -74,6 +84,12 @@ class Life:
         """The hook program for this agent's spool."""
         program = Path(__file__).parents[1] / "records" / "hook.py"
         return (sys.executable, "-I", "-S", str(program), str(self.spool))
+
+
+def _tail(data: dict[str, Any]) -> Tail | OutputTail:
+    if data.get("output"):
+        return OutputTail(Path(data["path"]), int(data["offset"]))
+    return Tail.from_json(data)
 
 
 class Records:
@@ -92,6 +108,7 @@ class Records:
         """A new process of the CLI: nothing that an earlier one wrote counts any more."""
         self.close()
         self._life.spool.unlink(missing_ok=True)
+        self._life.output.unlink(missing_ok=True)
         self._life.run += 1
         self._life.tails = {}
         self._life.reader_memory = {}
@@ -102,9 +119,16 @@ class Records:
         """Read this file too. A source's file that changed is read from its beginning (or its end)."""
         tail = self._life.tails.get(source)
         if tail is None or tail.path != path:
+            # A new place of the source: what an older file still holds was read when it was written.
             tail = Tail.at_end(path) if from_end else Tail(path)
             self._life.tails[source] = tail
         self.watch()
+
+    def follow_output(self) -> Path:
+        """Read the pane's raw output too; returns the file that it must be copied to."""
+        self._life.tails[OUTPUT] = OutputTail(self._life.output)
+        self.watch()
+        return self._life.output
 
     def watch(self) -> None:
         """Be woken for every file that is followed."""

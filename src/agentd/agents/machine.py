@@ -110,8 +110,7 @@ class Machine:
             case Stop(by):
                 self._stop(step, by)
             case Answered(choice):
-                self.memory.fact.text += f"; answered {choice}"
-                self.memory.look_at = now + 0.3
+                attention.answered(step, choice)
             case Tick():
                 self._tick(step)
         delivery.pump(step)
@@ -125,6 +124,9 @@ class Machine:
         if memory.turn or memory.attention or memory.starting_since is not None:
             memory.look_at = now
         memory.retiring = False
+        if memory.ending_why == "retire":
+            # The pane lives: its time is over still, and it is looked at again.
+            memory.ending_since, memory.ending_why = None, ""
 
     def unclaimed(self) -> list[Message]:
         """Messages that are on disk, but that the machine was not yet told of when the daemon ended."""
@@ -189,9 +191,9 @@ class Machine:
                 turns.seen(step, seen, changed=changed)
         else:
             turns.seen(step, seen, changed=changed)
-        self._look_again(step)
+        self._look_again(step, seen)
 
-    def _look_again(self, step: Step) -> None:
+    def _look_again(self, step: Step, seen: Seen) -> None:
         """When the screen is to be read next, outside a delivery and an interruption."""
         memory = self.memory
         if memory.attention:
@@ -200,7 +202,8 @@ class Machine:
             memory.look_at = step.now + readiness.LOOK_S
         elif memory.turn:
             turn = memory.turn
-            soon = turn.by_screen or turn.presumed or turn.idle_looks
+            unused = seen.look.composer and not seen.look.busy and not turn.output
+            soon = turn.by_screen or turn.presumed or turn.idle_looks or unused
             memory.look_at = step.now + (turns.RAW_LOOK_S if soon else turns.QUIET_LOOK_S)
         else:
             memory.look_at = None
@@ -259,6 +262,9 @@ class Machine:
         memory.steer_queue, memory.queue, memory.steers = [], [], []
         for message in waiting:
             step.settle(message, outcome, error=failure)
+        for message in memory.unconfirmed:
+            self.messages.pop(message, None)
+        memory.unconfirmed = []
 
     # The end of the CLI --------------------------------------------------------------------------
 

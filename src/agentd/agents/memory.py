@@ -122,6 +122,8 @@ class Attention:
     tool: str | None = None
     asked_at: float | None = None
     """When the record said so."""
+    answered_at: float | None = None
+    """When it was answered through agentd: until the CLI has gone on, nobody needs to be told."""
     fixed: str | None = None
     answerable: bool = False
     """`approve` and `deny` mean something here."""

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 import trio
 
+from agentd import processes
 from agentd.adapter import Adapter, Keys
 from agentd.agents import effects as fx
 from agentd.agents.clock import Clock
@@ -35,8 +37,10 @@ POLITE_S = 10.0
 """How long a CLI may take to leave by its own command."""
 LAST_WORDS_S = 0.15
 """Hooks are processes of their own: the last ones of a dead CLI may still be writing."""
-PANE_CHECK_S = 15.0
-"""The pane's process is watched without polling; this slow look notices a pane that was taken away."""
+SEARCH_S = 30.0
+SEARCH_EVERY_S = 0.1
+"""How long, and how often, a CLI's open files are looked at after a prompt: Codex makes its record 35-65 ms
+after the first Enter."""
 
 
 class Launcher(Protocol):
@@ -90,6 +94,14 @@ class _StartAgain:
 
 
 @dataclass(frozen=True)
+class _Found:
+    """Records were found among the files that the CLI holds open."""
+
+    records: Mapping[str, Path]
+    from_end: bool
+
+
+@dataclass(frozen=True)
 class _Ask:
     """An input whose sender waits until it was handled, effects included."""
 
@@ -117,6 +129,7 @@ class Owner:
         self._settled: dict[str, trio.Event] = {}
         self._nursery: trio.Nursery | None = None
         self._pane_scope: trio.CancelScope | None = None
+        self._search_scope: trio.CancelScope | None = None
 
     def __repr__(self) -> str:
         return f"<Owner of {self.machine!r}>"
@@ -231,6 +244,10 @@ class Owner:
             case _Ended(pane, status):
                 if pane == self.life.pane:
                     await self._pane_ended(status)
+            case _Found(found, from_end):
+                for source, path in found.items():
+                    self.records.follow(source, path, from_end=from_end)
+                await self._read_records()
             case _Answer(choice, finished):
                 await self._answer(choice, finished)
             case _StartAgain():
@@ -246,9 +263,14 @@ class Owner:
                 await self._handle(what)
 
     async def _read_records(self) -> None:
-        for event in self.records.read():
-            self._publish(event)
-            await self._handle(event)
+        try:
+            for event in self.records.read():
+                self._publish(event)
+                await self._handle(event)
+        except Exception:
+            # Whatever kept this event's effects from being run, the rest is to be heard.
+            self._wake()
+            raise
         self.life.save(self._services.store)
 
     async def _handle(self, what: fx.Input) -> None:
@@ -307,6 +329,7 @@ class Owner:
                 text = self.adapter.guard(stored.text, raw=stored.raw)
                 await terminal.paste(pane, text)
                 await terminal.press(pane, Keys(("Enter",)))
+                self._search(pane)
             case fx.PressEnter():
                 await terminal.press(pane, Keys(("Enter",)))
             case fx.ClearDraft():
@@ -363,6 +386,8 @@ class Owner:
             return
         self.life.pane = pane
         self._watch_pane(pane)
+        if resume:
+            self._search(pane, from_end=True)
         await self._handle(fx.Started(session_id))
 
     def _watch_pane(self, pane: PaneRef) -> None:
@@ -376,6 +401,27 @@ class Owner:
                 self._inbox_in.send_nowait(_Ended(pane, status))
 
         self._nursery.start_soon(watch)
+
+    def _search(self, pane: PaneRef, *, from_end: bool = False) -> None:
+        """Look for the CLI's records among the files it holds open, until they are found."""
+        if not self.life.search or self._nursery is None:
+            return
+        if self._search_scope:
+            self._search_scope.cancel()
+        scope = self._search_scope = trio.CancelScope()
+        scope.deadline = trio.current_time() + SEARCH_S
+        memory = dict(self.life.reader_memory)
+
+        def look() -> Mapping[str, Path]:
+            return self.adapter.records(processes.open_files(pane.pid, pane.started), memory)
+
+        async def search() -> None:
+            with scope:
+                while not (found := await trio.to_thread.run_sync(look)):
+                    await trio.sleep(SEARCH_EVERY_S)
+                self._inbox_in.send_nowait(_Found(found, from_end))
+
+        self._nursery.start_soon(search)
 
     async def _pane_ended(self, status: int | None) -> None:
         """The CLI is gone: hear its last words first."""
@@ -397,8 +443,9 @@ class Owner:
         pane = self.life.pane
         if pane is None:
             return
-        if self._pane_scope:
-            self._pane_scope.cancel()
+        for scope in (self._pane_scope, self._search_scope):
+            if scope:
+                scope.cancel()
         try:
             left = await self._services.terminal.end(pane, GRACE_S)
         except TmuxError as error:
@@ -413,10 +460,13 @@ class Owner:
         pane = self.life.pane
         if pane and polite and self.adapter.leave:
             with trio.move_on_after(POLITE_S):
-                await self._services.terminal.press(pane, self.adapter.clear)
-                await self._services.terminal.paste(pane, self.adapter.leave)
-                await self._services.terminal.press(pane, Keys(("Enter",)))
-                await self._services.terminal.gone(pane)
+                try:
+                    await self._services.terminal.press(pane, self.adapter.clear)
+                    await self._services.terminal.paste(pane, self.adapter.leave)
+                    await self._services.terminal.press(pane, Keys(("Enter",)))
+                    await self._services.terminal.gone(pane)
+                except TmuxError as error:
+                    log.warning("%s: %s", self.name, error)
         await self._drop_pane()
         await self._read_records()
         await self._handle(fx.Gone(None, what="ended by agentd"))

@@ -38,6 +38,8 @@ def begin(step: Step, *, resume: str | None, why: str) -> None:
     memory.turn = None
     memory.expected = []
     memory.late_ends = []
+    for message in memory.unconfirmed:
+        step.messages.pop(message, None)
     memory.unconfirmed = []
     memory.look_at = step.now + LOOK_S
     step.become(State.STARTING, why)

@@ -75,6 +75,8 @@ class Supervisor:
         life = Life.load(row, self._folder / row.name)
         owner = self._own(life, adapter)
         memory = life.memory
+        for message in owner.machine.unclaimed():
+            owner.tell(fx.Submit(message))
         if not memory.state.alive:
             if life.pane:
                 owner.machine.adopt(self.services.clock.now())
@@ -85,14 +87,15 @@ class Supervisor:
                 there = (await self.services.terminal.status(life.pane)).exists
             except TmuxError as error:
                 log.warning("%s: %s", row.name, error)
-        if memory.ending_since is not None:
+        if memory.ending_why == "stop":
             owner.tell(fx.Stop("a stop that the daemon's end cut short"))
         elif there:
             owner.machine.adopt(self.services.clock.now())
         elif memory.starting_since is not None and life.pane is None:
             owner.start_again()
-        else:
+        elif life.pane is None:
             owner.tell(fx.Gone(None, what="the pane was gone when the daemon came back"))
+        # Else the owner sees that the process is over, and hears its last words before that.
 
     def _own(self, life: Life, adapter: Adapter) -> Owner:
         assert self._nursery is not None
@@ -218,9 +221,8 @@ class Supervisor:
         What can't be pasted is dropped at once: the adapter's guard shall see the first character that
         the CLI will see, and the record's prompt shall be known again.
         """
-        message = Message(
-            uuid.uuid4().hex[:12], owner.name, sanitise(text), mode, raw, self.services.clock.now(), deadline_s
-        )
+        now = self.services.clock.now()
+        message = Message(uuid.uuid4().hex[:12], owner.name, sanitise(text), mode, raw, now, deadline_s)
         owner.submit(message)
         return message
 

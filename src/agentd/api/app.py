@@ -305,7 +305,7 @@ class Api:
         await send("progress", {"text": f"{owner.name} is {owner.state}", "state": owner.state})
         while True:
             needed = owner.machine.memory.attention
-            if needed and on_attention == "exit":
+            if needed and needed.answered_at is None and on_attention == "exit":
                 age = self._supervisor.services.clock.now() - needed.since
                 if needed.seen_on_screen or age >= ATTENTION_S:
                     return True

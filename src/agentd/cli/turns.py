@@ -13,7 +13,6 @@ from agentd.cli.face import Face, complain, out, plain
 from agentd.cli.failures import FAILED, INTERRUPTED, OUTCOMES
 from agentd.cli.progress import Progress
 
-
 KEYS = (
     "agent", "provider", "turn", "receipt", "outcome", "reply", "error",
     "session_id", "started_at", "ended_at", "duration_s",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from agentd.adapter import Capabilities, Keys, Launch, LaunchRequest, Program, squeeze
@@ -63,6 +64,9 @@ class Demo:
 
     def reader(self, memory: dict[str, Any]) -> DemoReader:
         return DemoReader(memory)
+
+    def records(self, open_files: Sequence[Path], memory: Mapping[str, Any]) -> Mapping[str, Path]:
+        return {}
 
     def look(self, screen: Screen) -> Look:
         return look(screen)

@@ -53,7 +53,10 @@ def parse_options(argv: Sequence[str] | None = None) -> Options:
 
     fault = parser.add_argument_group("faults, to test what drives a CLI").add_argument
     fault("--slow-start", type=float, default=0.0, metavar="SECONDS", help="take this long to start")
-    fault("--silent-start", action="store_true", help="draw nothing (but what --fidget draws) and never get ready")
+    fault(
+        "--silent-start", action="store_true",
+        help="draw nothing (but what --fidget draws) and never get ready",
+    )  # fmt: skip
     fault("--crash-at-start", type=int, metavar="STATUS", help="give a reason and exit")
     fault("--trust", action="store_true", help="ask whether the folder is trusted; `No, exit` is preselected")
     fault("--login", action="store_true", help="ask for a login, for ever")

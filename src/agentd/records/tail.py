@@ -26,6 +26,7 @@ class Tail:
     skipped: int = 0
     _rest: bytes = field(default=b"", repr=False)
     _read_to: int = field(default=0, repr=False)
+    _reading: bool = field(default=False, repr=False)
 
     def __post_init__(self) -> None:
         self._read_to = self.offset
@@ -47,6 +48,10 @@ class Tail:
             file = self.path.open("rb")
         except OSError:
             return
+        if self._reading:
+            # The last reading was broken off: what it had not returned is read again.
+            self._read_to, self._rest = self.offset, b""
+        self._reading = True
         with file:
             status = os.fstat(file.fileno())
             if (self.inode is not None and status.st_ino != self.inode) or status.st_size < self._read_to:
@@ -63,6 +68,7 @@ class Tail:
                 for line in lines:
                     self.offset += len(line) + 1
                     yield line
+        self._reading = False
 
     @classmethod
     def at_end(cls, path: Path) -> Tail:

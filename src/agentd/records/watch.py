@@ -81,8 +81,12 @@ class FileWatcher:
             changed: dict[Path, None] = {}
             for event in parse_events(data):
                 folder = self._folders.get(event.wd)
-                if event.mask & flags.IGNORED:
+                if event.mask & flags.IGNORED and folder is not None:
+                    # The folder is gone; it may have been made again already.
                     self._forget(event.wd)
+                    for wanted in [path for path in self._callbacks if folder in path.parents]:
+                        self._arm(wanted)
+                        changed[wanted] = None
                 if event.mask & flags.Q_OVERFLOW:
                     changed.update(dict.fromkeys(self._callbacks))
                 if folder is None:

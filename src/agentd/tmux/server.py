@@ -19,6 +19,8 @@ from agentd.tmux.config import CONFIG
 
 DEADLINE_S = 10.0
 """A command takes 2-10 ms on a healthy server."""
+_ENDING = (b"server exited", b"lost server")
+"""What a client says that met a server on its way out, after its last session: the next one starts anew."""
 THEN = object()
 """Separates two tmux commands that run in one client."""
 
@@ -91,14 +93,18 @@ class TmuxServer:
         words = [";" if word is THEN else escape(str(word)) for word in arguments]
         command = [self.binary, "-u", "-S", str(self.socket), "-f", str(self.config), "new-session", *words]
         with trio.move_on_after(deadline) as scope:
-            done = await trio.run_process(
-                command,
-                env=self.environment,
-                stdin=subprocess.DEVNULL,
-                capture_stdout=True,
-                capture_stderr=True,
-                check=False,
-            )
+            while True:
+                done = await trio.run_process(
+                    command,
+                    env=self.environment,
+                    stdin=subprocess.DEVNULL,
+                    capture_stdout=True,
+                    capture_stderr=True,
+                    check=False,
+                )
+                if not (done.returncode and done.stderr.startswith(_ENDING)):
+                    break
+                await trio.sleep(0.02)
         if scope.cancelled_caught:
             raise TmuxHangs(f"tmux didn't start a session within {deadline:g}s")
         if done.returncode:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -24,6 +25,9 @@ WIDTH, HEIGHT = 120, 40
 DEAD_STATUS_S = 1.0
 """How long tmux may take to learn a dead pane's status; Debian's loses a third of them for good."""
 
+_NO_PANES = (
+    "no server running", "error connecting", "server exited", "lost server", "no current", "can't find",
+)  # fmt: skip
 ORPHAN_GRACE_S = 3.0
 """From SIGTERM to SIGKILL for a CLI that nobody can have given a prompt."""
 
@@ -61,9 +65,17 @@ class Terminal(Protocol):
     """Where CLIs live. Every method raises TmuxError when the terminal refuses."""
 
     async def start(
-        self, session: str, tag: str, argv: Sequence[str], env: Mapping[str, str], cwd: Path, folder: Path
+        self,
+        session: str,
+        tag: str,
+        argv: Sequence[str],
+        env: Mapping[str, str],
+        cwd: Path,
+        folder: Path,
+        output: Path | None = None,
     ) -> PaneRef:
-        """Start the program in a pane of its own; the session carries the tag."""
+        """Start the program in a pane of its own; the session carries the tag, and what the program writes
+        is copied to `output`."""
         ...
 
     async def screen(self, pane: PaneRef, history: int = 0) -> Screen:
@@ -99,8 +111,16 @@ class TmuxTerminal:
         self.width, self.height = width, height
 
     async def start(
-        self, session: str, tag: str, argv: Sequence[str], env: Mapping[str, str], cwd: Path, folder: Path
+        self,
+        session: str,
+        tag: str,
+        argv: Sequence[str],
+        env: Mapping[str, str],
+        cwd: Path,
+        folder: Path,
+        output: Path | None = None,
     ) -> PaneRef:
+        copy = (THEN, "pipe-pane", "-O", "-t", f"={session}:", f"exec cat >> {shlex.quote(str(output))}")
         launch = folder / "launch.json"
         write_private(launch, json.dumps({"argv": list(argv), "env": dict(env), "cwd": str(cwd)}))
         launcher = Path(__file__).with_name("launcher.py")
@@ -111,6 +131,7 @@ class TmuxTerminal:
             THEN, "set-option", "-t", f"={session}:", "@agentd", tag,
             # The pane keeps its size, whoever attaches. (As a global option this ends tmux 3.3a.)
             THEN, "set-option", "-w", "-t", f"={session}:", "window-size", "manual",
+                *(copy if output else ()),
         ]  # fmt: skip
         try:
             line = await self.server.new_session(command)
@@ -125,7 +146,9 @@ class TmuxTerminal:
     async def _end_orphan(self, session: str, tag: str) -> bool:
         """End a session with our tag that nobody knows: its daemon was killed while it started one.
         False where the session isn't ours."""
-        lines = await self.server.run("list-panes", "-s", "-t", f"={session}:", "-F", "#{pane_pid} #{@agentd}")
+        lines = await self.server.run(
+            "list-panes", "-s", "-t", f"={session}:", "-F", "#{pane_pid} #{@agentd}"
+        )
         panes = [line.split(" ", 1) for line in lines]
         if any(mark != tag for _, mark in panes):
             return False
@@ -186,9 +209,7 @@ class TmuxTerminal:
         try:
             lines = await self.server.run("list-panes", "-a", "-F", fields)
         except TmuxError as error:
-            if "no server running" in str(error) or "error connecting" in str(error):
-                return {}
-            if "no current" in str(error) or "can't find" in str(error):
+            if any(said in str(error) for said in _NO_PANES):
                 return {}
             raise
         rows = [_Row.parse(line) for line in lines]

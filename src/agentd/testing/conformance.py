@@ -1,0 +1,451 @@
+"""The conformance suite: what every adapter must do with its real CLI (or a simulator), told as tests.
+
+    class TestMyCli(Conformance):
+        subject = Subject(provider="my-cli", ...)
+
+Each class gets a daemon and a scripted model of its own and drives the CLI through the command line, as
+a user does. A test that a CLI can't do is answered by data on the subject, never by a name.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from tests.support.daemon import Completed, Daemon, Running
+from tests.support.until import until
+
+from agentd.testing.model import ScriptedModel
+
+PATIENCE = 90.0
+RESULT_KEYS = {
+    "agent", "provider", "turn", "receipt", "outcome", "reply", "error", "session_id", "started_at",
+    "ended_at", "duration_s",
+}  # fmt: skip
+TRAPS = (
+    "/help", "/clear now please", "/nosuchcommand x", "/etc/passwd is a path", "!echo banged", "# a heading",
+    "& more", "? really", "@README.md", "exit", "quit", ":q", "exit\nnow", "ends with a semicolon;",
+    "-leading dash", "--help", "ends with a backslash \\", "a\ttab", "$HOME `id` %s #{pane_id} \"q\" 'q'",
+    "\u00e9\u00e9 \u4e2d\u6587 \U0001f469\u200d\U0001f469\u200d\U0001f467 \ufdfa", "zero\u200bwidth and \u202e reversed",
+    "paste\x1b[201~end\x03 and \x07 bells", "~", ".", "  leading blanks",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One CLI at one release, and how it is run against the scripted model.
+
+    `config` makes the adapter's config table from the model's address. `prepare` writes what the user's
+    own first run would have written below HOME. `silent_tool` and `asking_tool` make a prompt line that
+    runs a silent tool for so many seconds, and one that needs an approval and then writes the file.
+    """
+
+    provider: str
+    config: Callable[[str, Path], str]
+    prepare: Callable[[Path, Path], None] = lambda home, work: None
+    silent_tool: Callable[[float], str] = lambda seconds: f"@bash python3 -c 'import time; time.sleep({seconds})'"
+    asking_tool: Callable[[Path], str] | None = None
+    refused: tuple[str, ...] = ("@err 401", "@err 400")
+    """Prompts that end in a failed turn at once."""
+    exhausted: str | None = "@err 529"
+    """A prompt that fails after retries."""
+    recovers: str | None = "@err 529 1\n@say recovered"
+    cut_outcomes: frozenset[str] = frozenset({"completed", "failed"})
+    """How a stream that breaks in the middle may truthfully end."""
+    steers_text: frozenset[str] = frozenset({"joined", "own"})
+    """What a prompt steered into a turn of text alone becomes."""
+    trust_dialog: Callable[[Path], None] | None = None
+    """Makes a folder about which the CLI asks whether it is trusted."""
+    leave: str = "/exit"
+    resumes: bool = True
+    cli_writes: frozenset[str] = frozenset()
+    """Files below HOME that the CLI itself rewrites, by name; all others must stay as they were."""
+    longest: int = 1_000_000
+    """The longest prompt in bytes that is tried."""
+
+
+@dataclass
+class Bench:
+    """A daemon, a model and the CLI's agent."""
+
+    subject: Subject
+    daemon: Daemon
+    model: ScriptedModel
+
+    def send(self, text: str, *options: str, timeout: float = PATIENCE) -> Completed:
+        return self.daemon.run(
+            "send", self.subject.provider, "-q", *options, given=text.encode(), timeout=timeout
+        )
+
+    def begin(self, text: str, *options: str) -> Running:
+        return self.daemon.begin("send", self.subject.provider, "-q", *options, given=text.encode())
+
+    def say(self, text: str, *options: str) -> str:
+        """Send a prompt that must succeed; its reply."""
+        done = self.send(text, *options)
+        assert done.code == 0, f"{text!r}: {done}\n{self.explain()}"
+        return done.stdout.rstrip("\n")
+
+    @property
+    def name(self) -> str:
+        return f"{self.subject.provider}-work"
+
+    def agent(self) -> dict[str, Any]:
+        return self.daemon.agent(self.name)
+
+    def explain(self) -> str:
+        return self.daemon.run("explain", self.name).stdout
+
+    def heard(self, text: str, since: int) -> bool:
+        """Whether the model was told this text, in one piece, in a request since then."""
+        wanted = visible(text)
+        return any(
+            wanted in visible(piece) for request in self.model.requests[since:] for piece in strings(request.body)
+        )
+
+    def works(self) -> dict[str, Any]:
+        return self.daemon.reaches("working", self.name)
+
+    def asked(self, count: int) -> None:
+        """Wait until the model has been asked so many times."""
+        until(f"{count} requests", lambda: len(self.model.requests) >= count)
+
+    def streaming(self, text: str) -> Running:
+        """A turn whose text is on its way."""
+        before = len(self.model.requests)
+        running = self.begin(text)
+        self.asked(before + 1)
+        self.works()
+        return running
+
+    def in_tool(self, text: str, *options: str) -> Running:
+        """A turn that is in its first tool."""
+        running = self.begin(text, *options)
+
+        def tool() -> bool:
+            waits = self.daemon.run("explain", self.name, "--json").json.get("waiting_for") or ""
+            return "(in " in waits
+
+        until("the turn is in its tool", tool)
+        return running
+
+
+class Conformance:
+    """Inherit, and set `subject`."""
+
+    subject: ClassVar[Subject]
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def bench(cls) -> Iterator[Bench]:
+        subject = cls.subject
+        with ScriptedModel() as model:
+            daemon = Daemon(subject.config(model.url, Path("/")))
+            daemon.configure(subject.config(model.url, daemon.root))
+            subject.prepare(daemon.home, daemon.work)
+            with daemon:
+                before = snapshot(daemon.home, daemon.work)
+                yield Bench(subject, daemon, model)
+                changed = [path for path in unchanged(before) if Path(path).name not in subject.cli_writes]
+            assert not changed, f"the user's own files were changed: {changed}"
+
+    # Ready, turns, replies ------------------------------------------------------------------------
+
+    def test_the_first_prompt_starts_it_and_gets_its_reply(self, bench: Bench) -> None:
+        done = bench.send("@say first reply")
+        assert (done.code, done.stdout) == (0, "first reply\n"), f"{done}\n{bench.explain()}"
+
+    def test_the_same_pane_serves_the_next_prompt(self, bench: Bench) -> None:
+        bench.say("@say one")
+        before = bench.agent()
+        assert bench.say("@say two\nwith a second line") == "two"
+        after = bench.agent()
+        assert (after["pid"], after["session_id"]) == (before["pid"], before["session_id"])
+        assert after["state"] == "ready"
+
+    def test_json_has_the_public_keys(self, bench: Bench) -> None:
+        result = bench.send("@say as json", "--json").json
+        assert set(result) == RESULT_KEYS
+        assert (result["outcome"], result["receipt"], result["reply"]) == ("completed", "accepted", "as json")
+        assert result["session_id"] and result["error"] is None and result["duration_s"] >= 0
+
+    def test_a_tool_turn_replies_with_its_last_text(self, bench: Bench) -> None:
+        reply = bench.say(f"{bench.subject.silent_tool(0.1)}\n@say after the tool")
+        assert reply == "after the tool"
+        kinds = [event["kind"] for event in events(bench)]
+        assert kinds.count("tool_started") and kinds.count("tool_ended")
+
+    def test_each_of_many_senders_gets_its_own_answer(self, bench: Bench) -> None:
+        bench.say("@say warm")
+        running = {n: bench.begin(f"@slow 1 answer-{n}") for n in range(4)}
+        for n, process in running.items():
+            done = process.finish(PATIENCE)
+            assert done.code == 0, done
+            assert done.stdout.rstrip().endswith(f"answer-{n}")
+
+    # Text -----------------------------------------------------------------------------------------
+
+    @pytest.mark.parametrize("text", TRAPS)
+    def test_text_arrives_as_text(self, bench: Bench, text: str) -> None:
+        """Whatever its first character is, the model sees it, and the CLI goes on living."""
+        before = len(bench.model.requests)
+        bench.say(text)
+        assert bench.heard(text, before), [r.body for r in bench.model.requests[before:]]
+
+    @pytest.mark.parametrize("size", [3_000, 120_000, 1_000_000])
+    def test_long_prompts_arrive_whole(self, bench: Bench, size: int) -> None:
+        if size > bench.subject.longest:
+            size = bench.subject.longest
+        lines = [f"line {n} of a long prompt; \u00fcber {n * n}" for n in range(size // 40)]
+        text = "@say got it all\n" + "\n".join(lines)
+        before = len(bench.model.requests)
+        assert bench.say(text) == "got it all"
+        assert bench.heard(text, before)
+
+    def test_one_byte_arrives(self, bench: Bench) -> None:
+        assert bench.say("x")
+
+    # During a turn --------------------------------------------------------------------------------
+
+    def test_a_queued_prompt_waits_its_turn(self, bench: Bench) -> None:
+        first = bench.streaming("@slow 2 first done")
+        second = bench.begin("@say second done")
+        assert first.finish(PATIENCE).stdout.rstrip().endswith("first done")
+        assert second.finish(PATIENCE).stdout.rstrip().endswith("second done")
+
+    def test_fail_if_busy_refuses(self, bench: Bench) -> None:
+        first = bench.streaming("@slow 2 done")
+        refused = bench.send("@say never", "--fail-if-busy", "--json")
+        assert refused.code == 1 and refused.json["receipt"] == "rejected"
+        assert first.finish(PATIENCE).code == 0
+
+    def test_steering_in_a_tool_joins_the_turn(self, bench: Bench) -> None:
+        before = len(bench.model.requests)
+        first = bench.in_tool(f"{bench.subject.silent_tool(4)}\n{bench.subject.silent_tool(0.1)}")
+        steered = bench.send("please also mention STEERED", "--steer", "--json")
+        done = first.finish(PATIENCE)
+        assert (done.code, steered.code) == (0, 0), (done, steered, bench.explain())
+        assert steered.json["receipt"] == "steered"
+        assert bench.heard("please also mention STEERED", before)
+        assert steered.json["reply"].rstrip() == done.stdout.rstrip()
+
+    def test_steering_in_text_is_answered(self, bench: Bench) -> None:
+        before = len(bench.model.requests)
+        first = bench.streaming("@slow 4 slow text")
+        steered = bench.send("STEERED-IN-TEXT", "--steer", "--json")
+        done = first.finish(PATIENCE)
+        assert (done.code, steered.code) == (0, 0), (done, steered, bench.explain())
+        joined = steered.json["reply"].rstrip() == done.stdout.rstrip()
+        assert ("joined" if joined else "own") in bench.subject.steers_text
+        assert bench.heard("STEERED-IN-TEXT", before)
+
+    def test_an_interrupt_ends_a_streaming_turn(self, bench: Bench) -> None:
+        running = bench.streaming("@slow 30 never")
+        assert bench.daemon.run("interrupt", bench.name).code == 0
+        done = running.finish(PATIENCE)
+        assert done.code == 130, done
+        assert bench.say("@say still here").endswith("still here")
+
+    def test_an_interrupt_before_any_output(self, bench: Bench) -> None:
+        running = bench.streaming("@delay 30 never")
+        bench.daemon.run("interrupt", bench.name)
+        assert running.finish(PATIENCE).code == 130
+        assert bench.say("@say and again").endswith("and again")
+
+    def test_an_interrupt_in_a_tool(self, bench: Bench) -> None:
+        running = bench.in_tool(bench.subject.silent_tool(60))
+        bench.daemon.run("interrupt", bench.name)
+        assert running.finish(PATIENCE).code == 130
+        assert bench.say("@say after the tool was stopped").endswith("stopped")
+
+    def test_a_person_interrupts_in_the_pane(self, bench: Bench) -> None:
+        running = bench.streaming("@slow 30 never")
+        bench.daemon.pane(bench.name).keys("Escape")
+        done = running.finish(PATIENCE)
+        assert done.code == 130, done
+        assert bench.say("@say next").endswith("next")
+
+    def test_a_deadline_ends_the_turn(self, bench: Bench) -> None:
+        done = bench.send("@slow 30 never", "--deadline", "2s", "--json")
+        assert done.code == 4
+        assert done.json["error"]["layer"] == "workflow" and done.json["error"]["timeout_s"] == 2
+        assert bench.say("@say in time").endswith("in time")
+
+    def test_a_caller_who_dies_takes_the_turn_along(self, bench: Bench) -> None:
+        running = bench.streaming("@slow 30 never")
+        running.kill()
+        bench.daemon.reaches("ready", bench.name)
+        assert bench.say("@say nobody waits").endswith("nobody waits")
+
+    # Errors ---------------------------------------------------------------------------------------
+
+    def test_errors_of_the_service_fail_the_turn(self, bench: Bench) -> None:
+        for prompt in bench.subject.refused:
+            done = bench.send(prompt, "--json")
+            assert (done.code, done.json["outcome"]) == (1, "failed"), (prompt, done)
+            assert re.search(r"\d{3}", done.json["error"]["message"]), done
+        assert bench.say("@say recovered").endswith("recovered")
+
+    def test_retries_that_are_exhausted_fail_the_turn(self, bench: Bench) -> None:
+        if bench.subject.exhausted is None:
+            pytest.skip("this CLI has no retries that end")
+        assert bench.send(bench.subject.exhausted, "--json").json["outcome"] == "failed"
+
+    def test_a_retry_that_succeeds_is_no_failure(self, bench: Bench) -> None:
+        if bench.subject.recovers is None:
+            pytest.skip("this CLI doesn't retry")
+        assert bench.say(bench.subject.recovers).endswith("recovered")
+
+    def test_a_stream_that_breaks_ends_the_turn(self, bench: Bench) -> None:
+        done = bench.send("@cut", "--json")
+        assert done.json["outcome"] in bench.subject.cut_outcomes, done
+        assert bench.say("@say whole").endswith("whole")
+
+    # People ---------------------------------------------------------------------------------------
+
+    def test_an_approval_is_a_persons(self, bench: Bench) -> None:
+        if bench.subject.asking_tool is None:
+            pytest.skip("this CLI asks for no approval")
+        made = bench.daemon.work / "approved"
+        waiting = bench.send(bench.subject.asking_tool(made), "--on-attention", "exit", "--json")
+        assert waiting.code == 3, (waiting, bench.explain())
+        assert bench.agent()["attention"] == "approval"
+        assert not made.exists()
+        assert bench.daemon.run("answer", bench.name, "approve").code == 0
+        done = bench.daemon.run("wait", bench.name, "--json", timeout=PATIENCE)
+        assert (done.code, done.json["outcome"]) == (0, "completed")
+        assert made.exists()
+
+    def test_a_denied_approval_does_nothing(self, bench: Bench) -> None:
+        if bench.subject.asking_tool is None:
+            pytest.skip("this CLI asks for no approval")
+        made = bench.daemon.work / "denied"
+        assert bench.send(bench.subject.asking_tool(made), "--on-attention", "exit").code == 3
+        assert bench.daemon.run("answer", bench.name, "deny").code == 0
+        bench.daemon.run("wait", bench.name, timeout=PATIENCE)
+        assert not made.exists()
+        assert bench.say("@say no harm").endswith("no harm")
+
+    def test_a_trust_dialog_is_attention(self, bench: Bench) -> None:
+        if bench.subject.trust_dialog is None:
+            pytest.skip("this CLI asks for no trust")
+        place = bench.daemon.root / "strange"
+        place.mkdir(exist_ok=True)
+        bench.subject.trust_dialog(place)
+        where = ("--cwd", str(place), "--on-attention", "exit")
+        asked = bench.send("@say trusted now", *where, "--json")
+        assert asked.code == 3, (asked, bench.daemon.run("explain", bench.subject.provider, "--cwd", str(place)))
+        [agent] = [a for a in bench.daemon.agents() if a["cwd"] == str(place)]
+        assert (agent["state"], agent["attention"]) == ("attention", "trust")
+        assert bench.daemon.run("answer", agent["name"], "approve").code == 0
+        done = bench.daemon.run("wait", agent["name"], timeout=PATIENCE)
+        assert (done.code, done.stdout) == (0, "trusted now\n"), done
+        assert bench.daemon.run("stop", agent["name"]).code == 0
+
+    # Ends and beginnings --------------------------------------------------------------------------
+
+    def test_a_person_leaves_and_the_next_prompt_resumes(self, bench: Bench) -> None:
+        bench.say("@say remember the word WALRUS")
+        session = bench.agent()["session_id"]
+        pane = bench.daemon.pane(bench.name)
+        pane.types(bench.subject.leave)
+        pane.keys("Enter")
+        until("the CLI has left", lambda: bench.agent()["pid"] is None)
+        assert bench.agent()["state"] == "retired"
+        assert bench.say("@say resumed").endswith("resumed")
+        assert bench.agent()["session_id"] == session
+        assert "WALRUS" in json.dumps(bench.model.requests[-1].body)
+
+    def test_killed_in_a_turn_is_lost_and_can_be_resumed(self, bench: Bench) -> None:
+        bench.say("@say before")
+        session = bench.agent()["session_id"]
+        running = bench.streaming("@slow 30 never")
+        kill(bench.agent()["pid"])
+        done = running.finish(PATIENCE)
+        assert done.code == 5, done
+        assert bench.agent()["state"] == "lost"
+        assert bench.say("@say after").endswith("after")
+        assert bench.agent()["session_id"] == session
+
+    def test_a_restarted_daemon_goes_on_with_the_turn(self, bench: Bench) -> None:
+        running = bench.streaming("@slow 4 through a restart")
+        bench.daemon.restart()
+        until("the turn is over", lambda: bench.agent()["state"] == "ready")
+        last = bench.agent()["last"]
+        assert last["outcome"] == "completed" and last["reply"].endswith("through a restart")
+        running.kill()
+
+    def test_stop_leaves_no_process(self, bench: Bench) -> None:
+        bench.say("@say alive")
+        pid = bench.agent()["pid"]
+        running = bench.in_tool(bench.subject.silent_tool(60))
+        stopped = bench.daemon.run("stop", bench.name)
+        assert (stopped.code, stopped.stdout) == (0, f"stopped {bench.name}\n")
+        assert running.finish(PATIENCE).code == 130
+        assert not alive(pid)
+        assert bench.agent()["state"] == "stopped"
+        assert bench.daemon.run("stop", bench.name).code == 0
+        assert bench.say("@say born again").endswith("born again")
+
+
+def events(bench: Bench) -> list[dict[str, Any]]:
+    """The agent's events so far."""
+    lines = bench.daemon.run("events", bench.name).stdout.splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def strings(value: Any) -> Iterator[str]:
+    """Every string in a JSON value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from strings(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from strings(item)
+
+
+_HIDDEN = re.compile("[\\s\u2800\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe0f\ufeff\x00-\x1f\x7f]")
+
+
+def visible(text: str) -> str:
+    """What a person sees of a text, without its blanks."""
+    return _HIDDEN.sub("", text.replace("\x1b", ""))
+
+
+def kill(pid: int) -> None:
+    """As `kill -9` does."""
+    import os
+    import signal
+
+    os.kill(pid, signal.SIGKILL)
+
+
+def alive(pid: int) -> bool:
+    """Whether a process has this pid (a zombie counts as none)."""
+    import psutil
+
+    try:
+        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
+    except psutil.Error:
+        return False
+
+
+def snapshot(*folders: Path) -> Mapping[Path, bytes]:
+    """Every file there, with its bytes."""
+    return {path: path.read_bytes() for folder in folders for path in folder.rglob("*") if path.is_file()}
+
+
+def unchanged(before: Mapping[Path, bytes]) -> list[str]:
+    """The files of a snapshot that are gone or have other bytes."""
+    return [
+        str(path)
+        for path, content in before.items()
+        if not path.is_file() or path.read_bytes() != content
+    ]

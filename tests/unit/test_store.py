@@ -1,0 +1,104 @@
+"""The store: what outlives the daemon."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from agentd.agents.effects import Settle
+from agentd.model import Event, Failure, Kind, Message, Mode, Outcome, Receipt, Source, Turn
+from agentd.store import AgentRow, Result, Store
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "state" / "store.db"
+
+
+def reopened(store: Store, path: Path) -> Store:
+    store.close()
+    return Store(path)
+
+
+def test_nobody_else_can_read_it(path: Path) -> None:
+    Store(path).close()
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert path.parent.stat().st_mode & 0o777 == 0o700
+
+
+def test_agents_with_their_lives(path: Path) -> None:
+    store = Store(path)
+    store.save_agent(AgentRow("a", "1", "demo", "/x", None, 1.0))
+    store.save_life("a", {"memory": {"state": "ready"}})
+    store.save_agent(AgentRow("b", "2", "demo", "/y", "big", 2.0, {"run": 3}))
+    assert reopened(store, path).agents() == [
+        AgentRow("a", "1", "demo", "/x", None, 1.0, {"memory": {"state": "ready"}}),
+        AgentRow("b", "2", "demo", "/y", "big", 2.0, {"run": 3}),
+    ]
+
+
+def test_a_message_is_open_until_it_is_settled_and_the_first_word_counts(path: Path) -> None:
+    store = Store(path)
+    first = Message("m1", "a", "text\n😀", Mode.STEER, True, 5.0, 30.0)
+    second = Message("m2", "a", "two", created_at=5.0)
+    for message in (first, second, Message("m3", "b", "other")):
+        store.add_message(message)
+    store.set_receipt("m1", Receipt.STEERED, "t1")
+    store.set_receipt("m1", Receipt.ACCEPTED, None)
+    store = reopened(store, path)
+    accepted = Message("m1", "a", "text\n😀", Mode.STEER, True, 5.0, 30.0, Receipt.ACCEPTED, "t1")
+    assert store.open_messages("a") == [accepted, second]
+    error = Failure("lost", "gone", session="a")
+    assert store.settle(Settle("m1", Outcome.LOST, "half", error, None, 6.0, 7.0))
+    assert not store.settle(Settle("m1", Outcome.COMPLETED, "late"))
+    assert not store.settle(Settle("nobody", Outcome.COMPLETED))
+    assert store.open_messages("a") == [second]
+    assert store.result("m1") == Result(
+        "m1", "a", Receipt.ACCEPTED, "t1", Outcome.LOST, "half", error, 6.0, 7.0
+    )
+    assert store.result("nobody") is None
+
+
+def test_the_last_turn_is_the_last_that_ended(path: Path) -> None:
+    store = Store(path)
+    assert store.last_turn("a") is None
+    for number in (1, 2, 3):
+        store.begin_turn(Turn(f"t{number}", "a", f"m{number}", 1.0), "message")
+    store.end_turn("t1", 2.0, Outcome.COMPLETED, "one", None)
+    store.end_turn("t2", 2.0, Outcome.FAILED, None, Failure("x", "y"))
+    last = store.last_turn("a")
+    assert last == Turn("t2", "a", "m2", 1.0, 2.0, Outcome.FAILED, None, Failure("x", "y"))
+
+
+def test_events_newest_first_to_go(path: Path) -> None:
+    store = Store(path)
+    for number in range(5):
+        agent = "a" if number % 2 else "b"
+        store.add_event(agent, Event(Kind.WARNING, Source.AGENTD, float(number), {"n": number}))
+    assert [event.get("n") for _, _, event in store.events(None, limit=3)] == [2, 3, 4]
+    assert [event.get("n") for _, _, event in store.events("a")] == [1, 3]
+    store.trim_events(2)
+    assert [seq for seq, _, _ in store.events(None)] == [4, 5]
+
+
+def test_all_or_nothing(path: Path) -> None:
+    store = Store(path)
+    with pytest.raises(RuntimeError), store.transaction():
+        store.save_agent(AgentRow("a", "1", "demo", "/x", None, 1.0))
+        with store.transaction(synced=True):
+            store.add_message(Message("m1", "a", "text"))
+        raise RuntimeError
+    assert store.agents() == [] and store.result("m1") is None
+    store.add_message(Message("m1", "a", "text"))
+    assert store.result("m1")
+
+
+def test_a_store_of_a_newer_release_is_left_alone(path: Path) -> None:
+    Store(path).close()
+    with sqlite3.connect(path) as db:
+        db.execute("PRAGMA user_version = 99")
+    db.close()
+    with pytest.raises(sqlite3.DatabaseError, match="newer agentd"):
+        Store(path)
