@@ -92,9 +92,10 @@ def test_trust_is_denied(open_daemon: Callable[..., Daemon]) -> None:
     daemon = open_daemon(demo=("--trust",))
     assert daemon.run("send", "demo", "@say hi").code == 3
     assert daemon.run("answer", "demo", "deny").code == 0
+    daemon.reaches("failed")
     done = daemon.run("wait", "demo", "--json")
-    assert done.code != 0
-    assert daemon.reaches("failed")
+    assert (done.code, done.json["outcome"], done.json["error"]["code"]) == (1, "failed", "start_failed")
+    assert "isn't trusted" in done.json["error"]["message"]
     assert daemon.prompts() == []
 
 

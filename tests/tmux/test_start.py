@@ -77,6 +77,13 @@ def test_a_crash_at_the_start_says_why(open_daemon: Callable[..., Daemon]) -> No
     assert "status 3" in message or "status" not in message
     assert "| demo: cannot start: told to crash at start" in message
     assert daemon.agent()["state"] == "failed"
+    daemon.run("send", "demo", "--no-wait", "hello")
+    waited = daemon.run("wait", "demo", "--json")
+    assert (waited.code, waited.json["outcome"], waited.json["error"]["code"]) == (
+        1,
+        "failed",
+        "start_failed",
+    )
     daemon.configure(demo=())
     daemon.restart()
     assert daemon.run("send", "demo", "@say well").stdout == "well\n"

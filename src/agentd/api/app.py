@@ -345,9 +345,12 @@ class Api:
     async def _idle(
         self, owner: Owner, on_attention: str, channel: trio.MemoryReceiveChannel[Published], send: SendEvent
     ) -> dict[str, Any]:
-        """Until nothing runs or waits: the last turn's result."""
+        """Until nothing runs or waits: the last turn's result, or why the last message had no turn."""
         memory = owner.machine.memory
         turn = memory.turn.id if memory.turn else None
+        waiting = [*memory.steer_queue, *memory.queue]
+        if memory.delivery and not waiting:
+            waiting = [memory.delivery.message]
         left = False
         async with trio.open_nursery() as nursery:
 
@@ -360,6 +363,12 @@ class Api:
             nursery.start_soon(over)
             left = await self._progress(owner, None, on_attention, channel, send)
             nursery.cancel_scope.cancel(reason="a person is needed")
+        if not left and not turn:
+            last = self._supervisor.services.store.result(waiting[-1]) if waiting else None
+            if last and last.outcome:
+                return self._views.result(owner, last)
+            if memory.failure and owner.state is State.FAILED:
+                return {**self._empty(owner), **self._views.failed(memory.failure)}
         shown = self._views.last_result(owner)
         if left:
             base = shown or self._empty(owner)

@@ -9,7 +9,7 @@ from agentd.agents.dialogs import answers
 from agentd.agents.owner import Owner
 from agentd.agents.supervisor import Supervisor
 from agentd.contract import Layer
-from agentd.model import Event, Failure, Receipt, rfc3339
+from agentd.model import Event, Failure, Outcome, Receipt, rfc3339
 from agentd.screen import Dialog
 from agentd.store import Result
 from agentd.tmux.server import TmuxServer
@@ -175,6 +175,12 @@ class Views:
             "options": attention.options,
             "how": how,
         }
+
+    @staticmethod
+    def failed(failure: Failure) -> dict[str, Any]:
+        """What a result says of an agent that could not be started."""
+        outcome = Outcome.TIMED_OUT if failure.code == "timeout" else Outcome.FAILED
+        return {"outcome": outcome, "receipt": Receipt.REJECTED, "error": failure.public()}
 
     def needed(self, owner: Owner) -> dict[str, Any]:
         """What a result says instead of an end when a person is needed."""
