@@ -439,3 +439,15 @@ def test_a_guarded_prompt_is_known_again(raw: bool) -> None:
     story.send("m1", "/x", raw=raw)
     story.hook.taken("/x" if raw else " /x", key="k1")
     assert story.receipts["m1"] == [Receipt.ACCEPTED]
+
+
+def test_a_refused_paste_keeps_the_messages_place() -> None:
+    """Nothing went in, so the message is tried again when the pane can be read."""
+    story = Story.ready()
+    story.send("m1", "hello")
+    story.may_paste_again.add("m1")
+    story.tell(fx.PasteFailed("m1", "no such pane"))
+    assert repr(story) == "<Machine a ready, queued=1>"
+    story.after(1.5)
+    assert story.log == ["paste m1", "paste m1"]
+    assert story.outcome("m1") is None

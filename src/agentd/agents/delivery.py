@@ -179,6 +179,15 @@ def _gone_by_screen(step: Step, delivery: Delivery, why: str) -> None:
     step.settle(delivery.message, Outcome.COMPLETED)
 
 
+def paste_failed(step: Step, message: str, why: str) -> None:
+    """The terminal refused: the message keeps its place, and goes in when the pane can be read again."""
+    delivery = step.memory.delivery
+    if delivery and delivery.message == message:
+        _put_back(step, delivery)
+        step.memory.look_at = step.now + 1.0
+        step.emit(Kind.WARNING, text=f"the prompt could not be pasted and waits: {why}")
+
+
 def ticked(step: Step) -> None:
     """A deadline of the delivery may have passed."""
     delivery = step.memory.delivery

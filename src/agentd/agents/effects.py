@@ -82,11 +82,19 @@ class Answered:
 
 
 @dataclass(frozen=True)
+class PasteFailed:
+    """The terminal refused the paste: nothing of the message is in the composer."""
+
+    message: str
+    why: str
+
+
+@dataclass(frozen=True)
 class Tick:
     """A deadline may have passed."""
 
 
-Input = Event | Submit | Withdraw | Interrupt | Stop | Started | StartFailed | Seen | Gone | Answered | Tick
+Input = Event | Submit | Withdraw | Interrupt | Stop | Started | StartFailed | Seen | Gone | Answered | PasteFailed | Tick
 
 # Effects -----------------------------------------------------------------------------------------
 

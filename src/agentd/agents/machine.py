@@ -19,6 +19,7 @@ from agentd.agents.effects import (
     Gone,
     Input,
     Interrupt,
+    PasteFailed,
     ReadScreen,
     Seen,
     Started,
@@ -111,6 +112,9 @@ class Machine:
                 self._stop(step, by)
             case Answered(choice):
                 attention.answered(step, choice)
+            case PasteFailed(message_id, why):
+                delivery.paste_failed(step, message_id, why)
+                return step.effects
             case Tick():
                 self._tick(step)
         delivery.pump(step)
@@ -296,8 +300,10 @@ class Machine:
         text = f"{gone.what}{status}"
         step.emit(Kind.PANE_DEAD, status=gone.status)
         if memory.starting_since is not None:
-            shown = readiness.screen_lines(gone.tail or memory.tail)
-            failure = Failure("start_failed", f"{text} before it was ready\n{shown}", session=self.name)
+            text = f"{text} before it was ready\n{readiness.screen_lines(gone.tail or memory.tail)}"
+            if memory.has_conversation:
+                text += f"\nIt was to resume a conversation; `agentd stop {self.name}` gives that one up."
+            failure = Failure("start_failed", text, session=self.name)
             readiness.fail(step, Outcome.FAILED, failure)
             return
         if memory.state is State.FAILED:

@@ -285,8 +285,15 @@ class Owner:
                 self.life.save(store)
         for message in done:
             self._settled.pop(message, trio.Event()).set()
+        problem: Exception | None = None
         for effect in todo:
-            await self._act(effect)
+            # The machine counts on every effect: one that fails must not take the others along.
+            try:
+                await self._act(effect)
+            except Exception as error:
+                problem = problem or error
+        if problem:
+            raise problem
 
     def _write(self, effect: fx.Effect, done: list[str]) -> None:
         store = self._services.store
@@ -327,7 +334,13 @@ class Owner:
             case fx.Paste(message):
                 stored = self.machine.messages[message]
                 text = self.adapter.guard(stored.text, raw=stored.raw)
-                await terminal.paste(pane, text)
+                try:
+                    await terminal.paste(pane, text)
+                except TmuxHangs:
+                    raise  # nobody knows whether it went in
+                except TmuxError as error:
+                    await self._handle(fx.PasteFailed(message, str(error)))
+                    raise
                 await terminal.press(pane, Keys(("Enter",)))
                 self._search(pane)
             case fx.PressEnter():

@@ -1,6 +1,6 @@
 """A terminal that a CLI lives in: what the owner task needs of it, and how tmux gives it.
 
-`agentd.testing.FakeTerminal` is the other one.
+`agentd.testing.terminal.FakeTerminal` is the other one.
 """
 
 from __future__ import annotations
