@@ -16,10 +16,9 @@ import psutil
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from tests.support.daemon import Daemon
-from tests.support.until import until
-
 from agentd.api.client import Client
+from agentd.testing.daemon import Daemon
+from agentd.testing.until import until
 
 Row = tuple[str, str, str, str]
 

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from tests.support.daemon import Daemon
+from agentd.testing.daemon import Daemon
 
 
 def pytest_configure() -> None:

@@ -30,7 +30,8 @@ _KINDS: tuple[tuple[Reason, tuple[str, ...]], ...] = (
     (Reason.LIMIT, ("usage limit", "session limit", "hit your limit", "reached your", "upgrade your plan")),
     (Reason.UPDATE, ("update available", "new version")),
     (Reason.APPROVAL, ("do you want to", "mcp server found", "new mcp server", "bypass permissions mode")),
-    (Reason.QUESTION, ("default permission mode", "settings warning", "settings error", "enter to select", "would you like to")),
+    (Reason.QUESTION, ("default permission mode", "settings warning", "settings error")),
+    (Reason.QUESTION, ("enter to select", "would you like to")),
 )
 _NO_MENU = (
     (Reason.LOGIN, "Press Enter to retry", "start `claude` in a terminal once and sign in"),

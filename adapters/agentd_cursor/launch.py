@@ -37,8 +37,8 @@ OUTER_VARIABLES = (
     "CURSOR_AGENT", "CURSOR_CONVERSATION_ID", "CURSOR_TRACE_ID", "CURSOR_INVOKED_AS",
     hook.SPOOL,
 )  # fmt: skip
-"""The first change what the CLI draws; the others an outer Cursor's shell leaves behind. (`TERM=dumb` would do
-the same as the first: agentd sets TERM itself.)"""
+"""The first change what the CLI draws, as `TERM=dumb` would (agentd sets TERM itself); the others an outer
+Cursor's shell leaves behind."""
 
 
 def launch(request: LaunchRequest) -> Launch:

@@ -21,8 +21,8 @@ _QUERY = re.compile(r"<user_query>\n?(.*?)\n?</user_query>\s*$", re.DOTALL)
 
 
 def guard(text: str, *, raw: bool) -> str:
-    """A leading space defuses a first character; a trailing one keeps a last `\\` from turning Enter into a new
-    line, and a last `@word` from opening the file popup, which would take the Enter."""
+    """A leading space defuses a first character; a trailing one keeps a last `\\` from turning Enter into a
+    new line, and a last `@word` from opening the file popup, which would take the Enter."""
     if raw:
         return text
     if text.strip().lower() in _WORDS:

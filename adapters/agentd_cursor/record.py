@@ -5,8 +5,8 @@ together. The transcript has the answer by itself but no ids, no times, and its 
 to some seconds, the end of an interrupted turn by up to 20 s. So its rows are tied to the hooks' turns here,
 and an end is never taken for that of a later turn. (All from others' live tests, builds 2026.05 to 2026.09.)
 
-`sessionStart` says nothing about readiness: keys are still lost then. So the id is told with the first prompt,
-and readiness is the composer's.
+`sessionStart` says nothing about readiness: keys are still lost then. So the id is told with the first
+prompt, and readiness is the composer's.
 """
 
 from __future__ import annotations
@@ -139,8 +139,8 @@ class _Hooks:
         return [(Kind.PROMPT_TAKEN, {"text": text, "key": turn, "origin": "human"})]
 
     def _goes_on(self, turn: str | None) -> Found:
-        """The turn of this event runs. If it is that of a waiting prompt, that prompt is being worked on: as a
-        turn of its own, or as the rest of the one before."""
+        """The turn of this event runs. If it is a waiting prompt's, that prompt is being worked on: as a turn
+        of its own, or as the rest of the one before."""
         waiting = self.memory.get("waiting", [])
         mine = next((entry for entry in waiting if turn and entry[0] == turn), None)
         if mine is None:
@@ -159,29 +159,37 @@ class _Hooks:
         found = self._goes_on(turn)
         running = self.memory.get("turn")
         key = turn or running
-        before = self.memory.get("joined", []) if key == running else []
-        for entry in [e for e in self.memory.get("waiting", []) if digest(e[1]) in self.memory.get("inside", [])]:
-            # The transcript has it within this turn.
-            self.memory["waiting"].remove(entry)
-            found.append((Kind.STEER_JOINED, {"text": entry[1]}))
+        keys = [*(self.memory.get("joined", []) if key == running else []), key]
+        found += self._taken_in()
         if status == "completed":
-            if text := answer(self.memory, key):
-                found.append((Kind.TEXT, {"text": text}))
-            found += [(Kind.TURN_DONE, {"reply": text or None, "key": one, "settle": 0.0}) for one in before]
-            found.append((Kind.TURN_DONE, {"reply": None, "key": key, "settle": self._settle()}))
+            found += self._done(keys)
         elif status == "aborted":
-            found += [(Kind.TURN_INTERRUPTED, {"key": one}) for one in [*before, key]]
+            found += [(Kind.TURN_INTERRUPTED, {"key": one}) for one in keys]
         else:
             error = "Cursor ended the turn with an error; its record doesn't say which"
-            found += [
-                (Kind.TURN_FAILED, {"error": error, "code": "api_error", "key": one, "settle": ERROR_SETTLE_S})
-                for one in [*before, key]
-            ]
+            data = {"error": error, "code": "api_error", "settle": ERROR_SETTLE_S}
+            found += [(Kind.TURN_FAILED, {**data, "key": one}) for one in keys]
         if status != "completed" and key:
             remember(self.memory, "broken", key)
         if key == running:
             self.memory.update(turn=None, joined=[])
         return found
+
+    def _taken_in(self) -> Found:
+        """The waiting prompts that the transcript has within the turn that ends."""
+        waiting, inside = self.memory.get("waiting", []), self.memory.get("inside", [])
+        taken = [entry for entry in waiting if digest(entry[1]) in inside]
+        self.memory["waiting"] = [entry for entry in waiting if entry not in taken]
+        return [(Kind.STEER_JOINED, {"text": text}) for _, text in taken]
+
+    def _done(self, keys: Sequence[str | None]) -> Found:
+        """The transcript's own word for the answer wins, if it comes in time; the text said here is what is
+        known without it."""
+        *before, key = keys
+        text = answer(self.memory, key)
+        found: Found = [(Kind.TEXT, {"text": text})] if text else []
+        found += [(Kind.TURN_DONE, {"reply": text or None, "key": one, "settle": 0.0}) for one in before]
+        return [*found, (Kind.TURN_DONE, {"reply": None, "key": key, "settle": self._settle()})]
 
     def _settle(self) -> float:
         if not self.memory.get("transcript"):
@@ -190,7 +198,7 @@ class _Hooks:
 
 
 class _Rows:
-    """`open` are the turns whose end the transcript hasn't told (by the hooks' keys, None where unknown), `at`
+    """`open` are the turns whose end the transcript hasn't told (the hooks' keys, None where unknown), `at`
     is the one that its rows are about, with its `prose` before the last tool and its `final` text."""
 
     def __init__(self, memory: dict[str, Any]) -> None:
@@ -256,7 +264,7 @@ class _Rows:
         """This row may be 20 s late, when the next turn runs already: it belongs to the turn that hooks call
         broken, else to the oldest that is open."""
         broken = self.memory.get("broken", [])
-        key = next((one for one in turns if one in broken), None) or next((one for one in broken if not turns), None)
+        key = next((one for one in (turns or broken) if one in broken), None)
         late = key is None and len(turns) > 1
         if key is None:
             key = turns[0] if turns else self._newest()
@@ -335,5 +343,6 @@ def _content(row: Mapping[str, Any]) -> tuple[list[str], bool]:
     if isinstance(content, str):
         return [content], False
     parts = [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
-    texts = [part["text"] for part in parts if part.get("type") == "text" and isinstance(part.get("text"), str)]
-    return texts, any(part.get("type") == "tool_use" for part in parts)
+    texts = [part.get("text") for part in parts if part.get("type") == "text"]
+    tools = any(part.get("type") == "tool_use" for part in parts)
+    return [text for text in texts if isinstance(text, str)], tools

@@ -86,7 +86,7 @@ class Workspace:
         self._ledger = ledger
 
     def __repr__(self) -> str:
-        return f"<Workspace: {', '.join(self._load()) or 'nothing taken'}>"
+        return f"<Workspace: {', '.join(map(str, self._load())) or 'nothing taken'}>"
 
     def take(self, agent: str, wanted: Sequence[Wanted]) -> None:
         """Let this agent have these entries, and no others of ours that it had before.
@@ -193,7 +193,8 @@ class Workspace:
         except FileNotFoundError:
             return {}
         except ValueError as error:
-            raise WorkspaceError(f"{self._ledger} is damaged ({error}): look what it names, and remove it") from error
+            text = f"{self._ledger} is damaged ({error}): mend what it names, then remove it"
+            raise WorkspaceError(text) from error
         return {Path(path): _Held.from_json(one) for path, one in data.items()}
 
     def _save(self, held: Mapping[Path, _Held]) -> None:
@@ -210,7 +211,9 @@ def _naming(path: Path) -> Iterator[None]:
     try:
         yield
     except MergeError as error:
-        raise WorkspaceError(f"{path}: {error}; agentd left it alone: mend the file, then try again") from error
+        raise WorkspaceError(
+            f"{path}: {error}; agentd left it alone: mend the file, then try again"
+        ) from error
     except OSError as error:
         raise WorkspaceError(f"{path}: it can't be read or written: {error.strerror or error}") from error
 

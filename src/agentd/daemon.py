@@ -21,7 +21,7 @@ from agentd.adapter import Adapter, Unsupported, load_adapters
 from agentd.agents.clock import Clock
 from agentd.agents.hub import Hub
 from agentd.agents.launching import CliLauncher
-from agentd.agents.owner import Services
+from agentd.agents.services import Services
 from agentd.agents.supervisor import Supervisor
 from agentd.api.app import Api
 from agentd.api.server import Listener, SocketError, serve

@@ -196,6 +196,8 @@ class Look:
     """The draft is a placeholder that the CLI shows for a long paste (`[Pasted text #1 +60 lines]`)."""
     busy: bool = False
     dialog: Dialog | None = None
+    waiting: tuple[str, ...] = ()
+    """Texts that wait inside the CLI, as far as it shows them: it has them, though no record says so yet."""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from agentd.agents.effects import Settle
 from agentd.model import Event, Failure, Kind, Message, Mode, Outcome, Receipt, Source, Turn
 
 VERSION = 1
@@ -160,20 +159,22 @@ class Store:
             "UPDATE messages SET receipt = ?, turn = coalesce(?, turn) WHERE id = ?", (receipt, turn, message)
         )
 
-    def settle(self, what: Settle) -> bool:
+    def settle(
+        self,
+        message: str,
+        outcome: Outcome,
+        *,
+        reply: str | None = None,
+        error: Failure | None = None,
+        turn: str | None = None,
+        started_at: float | None = None,
+        ended_at: float | None = None,
+    ) -> bool:
         """Write down a message's end; the first one counts. Returns whether this was it."""
         done = self._db.execute(
             "UPDATE messages SET outcome = ?, reply = ?, error = ?, turn = coalesce(?, turn),"
             " started_at = ?, ended_at = ? WHERE id = ? AND outcome IS NULL",
-            (
-                what.outcome,
-                what.reply,
-                _failure_text(what.error),
-                what.turn,
-                what.started_at,
-                what.ended_at,
-                what.message,
-            ),
+            (outcome, reply, _failure_text(error), turn, started_at, ended_at, message),
         )
         return done.rowcount == 1
 

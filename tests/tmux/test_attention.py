@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from tests.support.daemon import Daemon
+
+from agentd.testing.daemon import Daemon
 
 
 @pytest.mark.parametrize(("choice", "reply"), [("approve", "thanks"), ("deny", "denied"), ("2", "denied")])

@@ -6,8 +6,8 @@ import json
 import signal
 import socket
 
-from tests.support.daemon import Daemon
-from tests.support.until import until
+from agentd.testing.daemon import Daemon
+from agentd.testing.until import until
 
 
 def test_interrupt_ends_the_turn_and_the_agent_stays(daemon: Daemon) -> None:

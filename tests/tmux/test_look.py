@@ -6,8 +6,8 @@ import json
 import stat
 from typing import Any
 
-from tests.support.daemon import QUICK, Daemon
-from tests.support.until import until
+from agentd.testing.daemon import QUICK, Daemon
+from agentd.testing.until import until
 
 AGENT_KEYS = {
     "name", "provider", "state", "attention", "cwd", "model", "session_id", "turn", "queued",

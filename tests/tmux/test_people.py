@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import signal
 
-from tests.support.daemon import AGENTD, Daemon
-from tests.support.panes import Pane, Tmux
-from tests.support.processes import alive, below
-from tests.support.until import until
+from agentd.testing.daemon import AGENTD, Daemon
+from agentd.testing.panes import Pane, Tmux
+from agentd.testing.processes import alive, below
+from agentd.testing.until import until
 
 
 def test_copy_mode_swallows_nothing(daemon: Daemon) -> None:

@@ -6,10 +6,10 @@ import threading
 from collections import Counter
 
 import pytest
-from tests.support.daemon import Daemon
-from tests.support.until import until
 
 from agentd.api.client import Client
+from agentd.testing.daemon import Daemon
+from agentd.testing.until import until
 
 
 def test_senders_are_served_in_the_order_of_their_coming(daemon: Daemon) -> None:

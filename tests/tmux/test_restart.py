@@ -7,9 +7,10 @@ import signal
 from typing import Any
 
 import pytest
-from tests.support.daemon import Daemon
-from tests.support.processes import alive
-from tests.support.until import until
+
+from agentd.testing.daemon import Daemon
+from agentd.testing.processes import alive
+from agentd.testing.until import until
 
 BOTH = pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL], ids=["SIGTERM", "SIGKILL"])
 

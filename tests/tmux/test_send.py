@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.support.daemon import Daemon
-from tests.support.until import until
 
+from agentd.testing.daemon import Daemon
+from agentd.testing.until import until
 from agentd.tmux.sanitise import sanitise
 
 KEYS = {

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from tests.support.daemon import Daemon
+
+from agentd.testing.daemon import Daemon
 
 
 def test_a_slow_start_loses_nothing(open_daemon: Callable[..., Daemon]) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from tests.support.daemon import Daemon
-from tests.support.processes import alive, belonging_to, below
-from tests.support.until import until
+
+from agentd.testing.daemon import Daemon
+from agentd.testing.processes import alive, belonging_to, below
+from agentd.testing.until import until
 
 
 @pytest.mark.parametrize("flags", [(), ("--ignore-term",), ("--ignore-term", "--child")])

@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 
 import pytest
-from tests.unit.story import APPROVAL, BUSY, EMPTY, TRUST, UNKNOWN, Story, asks, draft
 
 from agentd.agents import effects as fx
 from agentd.model import Failure, Mode, State
 from agentd.screen import Look
+from tests.unit.story import APPROVAL, BUSY, EMPTY, TRUST, UNKNOWN, Story, asks, draft
 
 TEXTS = ("continue", "do it", "/compact")
 KEYS = ("k1", "k2", "k3", None)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from tests.unit.story import APPROVAL, BUSY, EMPTY, TRUST, UNKNOWN, Story, asks
-
 from agentd.agents import effects as fx
 from agentd.agents.attention import UNSEEN_S
 from agentd.contract import Readiness
 from agentd.model import Outcome, State
 from agentd.screen import Dialog
+from tests.unit.story import APPROVAL, BUSY, EMPTY, TRUST, UNKNOWN, Story, asks
 
 
 def test_an_approval_is_told_seen_and_answered() -> None:

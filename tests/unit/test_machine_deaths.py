@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.story import APPROVAL, BUSY, EMPTY, Story, asks
 
 from agentd.agents.machine import MOST_DEATHS
 from agentd.model import Kind, Mode, Outcome, Receipt, State
+from tests.unit.story import APPROVAL, BUSY, EMPTY, Story, asks
 
 
 def test_in_the_middle_of_a_turn() -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.story import APPROVAL, BUSY, EMPTY, UNKNOWN, Story, asks, draft
 
 from agentd.agents import effects as fx
 from agentd.agents.delivery import CLEARS, CONFIRM_S
 from agentd.model import Mode, Outcome, Receipt, State
+from tests.unit.story import APPROVAL, BUSY, EMPTY, UNKNOWN, Story, asks, draft
 
 
 def test_a_prompt_is_pasted_once_taken_in_and_answered() -> None:

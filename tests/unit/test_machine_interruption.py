@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.story import APPROVAL, BUSY, EMPTY, Story, asks, draft
 
 from agentd.agents.interruption import PATIENCE_S
 from agentd.model import Outcome
+from tests.unit.story import APPROVAL, BUSY, EMPTY, Story, asks, draft
 
 
 @pytest.mark.parametrize("key", ["k1", None])

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.story import BUSY, EMPTY, UNKNOWN, Story
 
 from agentd.agents import effects as fx
 from agentd.contract import Readiness
 from agentd.model import Failure, Kind, Outcome, Receipt, State
+from tests.unit.story import BUSY, EMPTY, UNKNOWN, Story
 
 
 def starting(**limits: float) -> Story:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from tests.unit.story import APPROVAL as QUESTION
-from tests.unit.story import BUSY, EMPTY, Story, asks
 
 from agentd.agents import effects as fx
 from agentd.model import State
 from agentd.screen import Look
+from tests.unit.story import APPROVAL as QUESTION
+from tests.unit.story import BUSY, EMPTY, Story, asks
 
 HOURS = 3600.0
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.story import BUSY, EMPTY, Story, draft
 
 from agentd.agents.delivery import CONFIRM_S
 from agentd.model import Mode, Outcome, Receipt
+from tests.unit.story import BUSY, EMPTY, Story, draft
 
 
 def steered(key: str | None = "k1", *ids: str) -> Story:

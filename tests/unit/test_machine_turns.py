@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.story import BUSY, EMPTY, Story, Voice, draft
 
 from agentd.agents.turns import LATE_END_S
 from agentd.model import Outcome, Receipt, State
+from tests.unit.story import BUSY, EMPTY, Story, Voice, draft
 
 
 def by(story: Story, source: str) -> Voice:

@@ -12,16 +12,17 @@ from typing import Any
 import pytest
 import trio
 import trio.testing
-from tests.unit.story import Tiny
 from trio.testing import MockClock
 
 from agentd.agents import effects as fx
+from agentd.agents.body import POLITE_S
 from agentd.agents.clock import Clock
 from agentd.agents.dialogs import DialogError
 from agentd.agents.hub import Hub
 from agentd.agents.life import Life, Records
 from agentd.agents.machine import Machine
-from agentd.agents.owner import POLITE_S, LaunchError, Owner, Services
+from agentd.agents.owner import Owner
+from agentd.agents.services import LaunchError, Services
 from agentd.contract import Readiness
 from agentd.model import Failure, Kind, Message, Outcome, Receipt, State
 from agentd.records.watch import FileWatcher
@@ -29,6 +30,7 @@ from agentd.store import AgentRow, Result, Store
 from agentd.testing.terminal import FakePane, FakeTerminal
 from agentd.tmux.server import TmuxError, TmuxHangs
 from agentd.tmux.terminal import PaneRef
+from tests.unit.story import Tiny
 
 
 class StillWatcher(FileWatcher):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.story import folder
 
 from agentd.model import Reason
 from agentd.screen import Dialog, Menu, Option, Screen, find_menu, normalise, plain, undimmed
+from tests.unit.story import folder
 
 
 def capture(name: str) -> Screen:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from agentd.agents.effects import Settle
 from agentd.model import Event, Failure, Kind, Message, Mode, Outcome, Receipt, Source, Turn
 from agentd.store import AgentRow, Result, Store
 
@@ -51,9 +50,9 @@ def test_a_message_is_open_until_it_is_settled_and_the_first_word_counts(path: P
     accepted = Message("m1", "a", "text\n😀", Mode.STEER, True, 5.0, 30.0, Receipt.ACCEPTED, "t1")
     assert store.open_messages("a") == [accepted, second]
     error = Failure("lost", "gone", session="a")
-    assert store.settle(Settle("m1", Outcome.LOST, "half", error, None, 6.0, 7.0))
-    assert not store.settle(Settle("m1", Outcome.COMPLETED, "late"))
-    assert not store.settle(Settle("nobody", Outcome.COMPLETED))
+    assert store.settle("m1", Outcome.LOST, reply="half", error=error, started_at=6.0, ended_at=7.0)
+    assert not store.settle("m1", Outcome.COMPLETED, reply="late")
+    assert not store.settle("nobody", Outcome.COMPLETED)
     assert store.open_messages("a") == [second]
     assert store.result("m1") == Result(
         "m1", "a", Receipt.ACCEPTED, "t1", Outcome.LOST, "half", error, 6.0, 7.0

@@ -42,6 +42,11 @@ class Stop:
 
 
 @dataclass(frozen=True)
+class StartAgain:
+    """The daemon ended while it started the CLI: no prompt can have reached it."""
+
+
+@dataclass(frozen=True)
 class Started:
     """The pane lives. `session_id` where the CLI was given one."""
 
@@ -94,7 +99,21 @@ class Tick:
     """A deadline may have passed."""
 
 
-Input = Event | Submit | Withdraw | Interrupt | Stop | Started | StartFailed | Seen | Gone | Answered | PasteFailed | Tick
+Input = (
+    Event
+    | Submit
+    | Withdraw
+    | Interrupt
+    | Stop
+    | StartAgain
+    | Started
+    | StartFailed
+    | Seen
+    | Gone
+    | Answered
+    | PasteFailed
+    | Tick
+)
 
 # Effects -----------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from agentd.adapter import Adapter, LaunchRequest, Unsupported
 from agentd.agents.life import Life, Records
-from agentd.agents.owner import LaunchError
+from agentd.agents.services import LaunchError
 from agentd.config import Config
 from agentd.contract import Policy
 from agentd.environment import Programs

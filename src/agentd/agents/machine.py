@@ -22,6 +22,8 @@ from agentd.agents.effects import (
     PasteFailed,
     ReadScreen,
     Seen,
+    StartAgain,
+    StartCli,
     Started,
     StartFailed,
     Stop,
@@ -96,6 +98,9 @@ class Machine:
                 self._seen(step, what)
             case Submit(message):
                 self._submit(step, message)
+            case StartAgain():
+                self.memory.starting_since = self.memory.last_sign_at = now
+                step.do(StartCli(self.memory.session_id if self.memory.has_conversation else None))
             case Started(session_id):
                 self.memory.session_id = session_id or self.memory.session_id
             case StartFailed(failure):

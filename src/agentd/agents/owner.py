@@ -8,97 +8,33 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import trio
 
-from agentd import processes
 from agentd.adapter import Adapter, Keys
 from agentd.agents import effects as fx
-from agentd.agents.clock import Clock
+from agentd.agents.body import Body, Ended, Found
 from agentd.agents.dialogs import DialogError, answer
-from agentd.agents.hub import Hub, Published
+from agentd.agents.hub import Published
 from agentd.agents.life import Life, Records
 from agentd.agents.machine import Machine
+from agentd.agents.services import LaunchError, Services
 from agentd.model import Event, Failure, Kind, Message, Source, State, Turn
-from agentd.records.watch import FileWatcher
-from agentd.store import Result, Store
+from agentd.store import Result
 from agentd.tmux.server import TmuxError, TmuxHangs
-from agentd.tmux.terminal import PaneRef, Terminal
 
 log = logging.getLogger(__name__)
 
-GRACE_S = 3.0
-"""From SIGTERM to SIGKILL when a CLI is ended."""
-POLITE_S = 10.0
-"""How long a CLI may take to leave by its own command."""
 LAST_WORDS_S = 0.15
 """Hooks are processes of their own: the last ones of a dead CLI may still be writing."""
-SEARCH_S = 30.0
-SEARCH_EVERY_S = 0.1
-"""How long, and how often, a CLI's open files are looked at after a prompt: Codex makes its record 35-65 ms
-after the first Enter."""
-
-
-class Launcher(Protocol):
-    """Starts an agent's CLI in a pane (the supervisor's part: programs, environment, bridge)."""
-
-    async def launch(self, life: Life, records: Records, resume: str | None) -> tuple[PaneRef, str | None]:
-        """Returns the pane and the session id, where it is known at birth.
-
-        Raises:
-            LaunchError: the CLI can't be started.
-        """
-        ...
-
-
-class LaunchError(Exception):
-    """The CLI can't be started; carries why."""
-
-    def __init__(self, failure: Failure) -> None:
-        super().__init__(failure.message)
-        self.failure = failure
-
-
-@dataclass(frozen=True)
-class Services:
-    """What owners share."""
-
-    store: Store
-    hub: Hub
-    terminal: Terminal
-    watcher: FileWatcher
-    clock: Clock
-    launcher: Launcher
 
 
 @dataclass(frozen=True)
 class _Woken:
     """A record may have grown."""
-
-
-@dataclass(frozen=True)
-class _Ended:
-    """The program of this pane has ended."""
-
-    pane: PaneRef
-    status: int | None
-
-
-@dataclass(frozen=True)
-class _StartAgain:
-    """The last start was cut short."""
-
-
-@dataclass(frozen=True)
-class _Found:
-    """Records were found among the files that the CLI holds open."""
-
-    records: Mapping[str, Path]
-    from_end: bool
 
 
 @dataclass(frozen=True)
@@ -127,9 +63,7 @@ class Owner:
         self._woken = False
         self.records = Records(life, adapter, services.watcher, self._wake)
         self._settled: dict[str, trio.Event] = {}
-        self._nursery: trio.Nursery | None = None
-        self._pane_scope: trio.CancelScope | None = None
-        self._search_scope: trio.CancelScope | None = None
+        self.body = Body(life, adapter, services, self.records, self._inbox_in.send_nowait)
 
     def __repr__(self) -> str:
         return f"<Owner of {self.machine!r}>"
@@ -149,10 +83,6 @@ class Owner:
         self._services.store.add_message(message)
         self._settled[message.id] = trio.Event()
         self._inbox_in.send_nowait(fx.Submit(message))
-
-    def start_again(self) -> None:
-        """The daemon ended while it started the CLI: no prompt can have reached it."""
-        self._inbox_in.send_nowait(_StartAgain())
 
     def tell(self, what: fx.Input) -> None:
         """Put an input into the inbox."""
@@ -203,9 +133,9 @@ class Owner:
     async def run(self) -> None:
         """Own the agent until cancelled."""
         async with trio.open_nursery() as nursery:
-            self._nursery = nursery
+            self.body.nursery = nursery
             if self.life.pane:
-                self._watch_pane(self.life.pane)
+                self.body.watch(self.life.pane)
                 self.records.watch()
                 self._wake()
             try:
@@ -241,19 +171,15 @@ class Owner:
             case _Woken():
                 self._woken = False
                 await self._read_records()
-            case _Ended(pane, status):
+            case Ended(pane, status):
                 if pane == self.life.pane:
                     await self._pane_ended(status)
-            case _Found(found, from_end):
+            case Found(found, from_end):
                 for source, path in found.items():
                     self.records.follow(source, path, from_end=from_end)
                 await self._read_records()
             case _Answer(choice, finished):
                 await self._answer(choice, finished)
-            case _StartAgain():
-                memory = self.machine.memory
-                memory.starting_since = memory.last_sign_at = self._services.clock.now()
-                await self._start(memory.session_id if memory.has_conversation else None)
             case _Ask(input_, done):
                 try:
                     await self._handle(input_)
@@ -305,7 +231,15 @@ class Owner:
             case fx.EndTurn(turn, at, outcome, reply, error):
                 store.end_turn(turn, at, outcome, reply, error)
             case fx.Settle(message=message):
-                if store.settle(effect):
+                if store.settle(
+                    message,
+                    effect.outcome,
+                    reply=effect.reply,
+                    error=effect.error,
+                    turn=effect.turn,
+                    started_at=effect.started_at,
+                    ended_at=effect.ended_at,
+                ):
                     done.append(message)
             case fx.Emit(kind, data):
                 self._publish(Event(kind, Source.AGENTD, self._services.clock.now(), data))
@@ -319,59 +253,53 @@ class Owner:
         self._services.hub.publish(Published(seq, self.name, event))
 
     async def _act(self, effect: fx.Effect) -> None:
-        pane, terminal = self.life.pane, self._services.terminal
-        if isinstance(effect, fx.StartCli):
-            await self._start(effect.resume)
-            return
-        if isinstance(effect, fx.EndCli):
-            await self._end(polite=effect.polite)
-            return
-        if pane is None:
-            return
+        body = self.body
         match effect:
+            case fx.StartCli(resume):
+                await self._start(resume)
+            case fx.EndCli(polite):
+                await self._end(polite=polite)
+            case _ if self.life.pane is None:
+                pass
             case fx.ReadScreen():
                 await self._look()
             case fx.Paste(message):
-                stored = self.machine.messages[message]
-                text = self.adapter.guard(stored.text, raw=stored.raw)
-                try:
-                    await terminal.paste(pane, text)
-                except TmuxHangs:
-                    raise  # nobody knows whether it went in
-                except TmuxError as error:
-                    await self._handle(fx.PasteFailed(message, str(error)))
-                    raise
-                await terminal.press(pane, Keys(("Enter",)))
-                self._search(pane)
+                await self._paste(message)
             case fx.PressEnter():
-                await terminal.press(pane, Keys(("Enter",)))
+                await body.press(Keys(("Enter",)))
             case fx.ClearDraft():
-                await terminal.press(pane, self.adapter.clear)
+                await body.press(self.adapter.clear)
             case fx.PressInterrupt():
-                await terminal.press(pane, self.adapter.interrupt)
+                await body.press(self.adapter.interrupt)
             case fx.AnswerDialog(choice):
                 await self._answer(choice, lambda _: None)
             case _:
                 pass
 
+    async def _paste(self, message: str) -> None:
+        stored = self.machine.messages[message]
+        text = self.adapter.guard(stored.text, raw=stored.raw)
+        try:
+            await self.body.paste(text)
+        except TmuxHangs:
+            raise  # nobody knows whether it went in
+        except TmuxError as error:
+            await self._handle(fx.PasteFailed(message, str(error)))
+            raise
+        await self.body.press(Keys(("Enter",)))
+        self.body.search()
+
     async def _look(self) -> None:
-        if self.life.pane is None:
-            return
-        screen = await self._services.terminal.screen(self.life.pane)
+        screen = await self.body.screen()
         seen = fx.Seen(self.adapter.look(screen), screen.digest, screen.tail(), screen.attached)
         await self._handle(seen)
 
     async def _answer(self, choice: str, done: Callable[[DialogError | None], None]) -> None:
-        pane, terminal = self.life.pane, self._services.terminal
-        if pane is None:
+        if self.life.pane is None:
             done(DialogError("none", f"{self.name} has no pane"))
             return
         try:
-            await answer(
-                choice,
-                look=lambda: self._see(pane),
-                press=lambda keys: terminal.press(pane, keys),
-            )
+            await answer(choice, look=self.body.look, press=self.body.press)
         except DialogError as error:
             done(error)
             return
@@ -381,119 +309,43 @@ class Owner:
         done(None)
         await self._handle(fx.Answered(choice))
 
-    async def _see(self, pane: PaneRef) -> Any:
-        return self.adapter.look(await self._services.terminal.screen(pane))
-
     # The CLI's start and end ----------------------------------------------------------------------
 
     async def _start(self, resume: str | None) -> None:
-        if self.life.pane:
-            await self._drop_pane()
+        await self._drop()
         try:
-            pane, session_id = await self._services.launcher.launch(self.life, self.records, resume)
+            session_id = await self.body.start(resume)
         except LaunchError as error:
             await self._handle(fx.StartFailed(error.failure))
-            return
         except (TmuxError, OSError) as error:
             await self._handle(fx.StartFailed(Failure("start_failed", str(error), session=self.name)))
-            return
-        self.life.pane = pane
-        self._watch_pane(pane)
-        if resume:
-            self._search(pane, from_end=True)
-        await self._handle(fx.Started(session_id))
-
-    def _watch_pane(self, pane: PaneRef) -> None:
-        assert self._nursery is not None
-        scope = trio.CancelScope()
-        self._pane_scope = scope
-
-        async def watch() -> None:
-            with scope:
-                status = await self._services.terminal.gone(pane)
-                self._inbox_in.send_nowait(_Ended(pane, status))
-
-        self._nursery.start_soon(watch)
-
-    def _search(self, pane: PaneRef, *, from_end: bool = False) -> None:
-        """Look for the CLI's records among the files it holds open, until they are found."""
-        if not self.life.search or self._nursery is None:
-            return
-        if self._search_scope:
-            self._search_scope.cancel()
-        scope = self._search_scope = trio.CancelScope()
-        scope.deadline = trio.current_time() + SEARCH_S
-        memory = dict(self.life.reader_memory)
-
-        def look() -> Mapping[str, Path]:
-            return self.adapter.records(processes.open_files(pane.pid, pane.started), memory)
-
-        async def search() -> None:
-            with scope:
-                while not (found := await trio.to_thread.run_sync(look)):
-                    await trio.sleep(SEARCH_EVERY_S)
-                self._inbox_in.send_nowait(_Found(found, from_end))
-
-        self._nursery.start_soon(search)
+        else:
+            await self._handle(fx.Started(session_id))
 
     async def _pane_ended(self, status: int | None) -> None:
         """The CLI is gone: hear its last words first."""
         await trio.sleep(LAST_WORDS_S)
         await self._read_records()
-        tail = ""
-        if self.life.pane:
-            try:
-                # tmux scrolls a dead pane by a line or two: the reason may have left the screen.
-                tail = (await self._services.terminal.screen(self.life.pane, history=30)).tail()
-            except TmuxError:
-                # The pane went with its program.
-                pass
-            await self._drop_pane()
+        tail = await self.body.last_lines()
+        await self._drop()
         await self._handle(fx.Gone(status, tail))
 
-    async def _drop_pane(self) -> None:
-        """End what is left of the pane: children that outlived the CLI, and the pane itself."""
-        pane = self.life.pane
-        if pane is None:
-            return
-        for scope in (self._pane_scope, self._search_scope):
-            if scope:
-                scope.cancel()
-        try:
-            left = await self._services.terminal.end(pane, GRACE_S)
-        except TmuxError as error:
-            log.warning("%s: %s", self.name, error)
-            left = []
-        if left:
+    async def _drop(self) -> None:
+        """End what is left of the pane, and tell what outlived even that."""
+        if left := await self.body.drop():
             warning = f"still alive after SIGKILL: {', '.join(left)}"
             self._publish(Event(Kind.WARNING, Source.TMUX, self._services.clock.now(), {"text": warning}))
-        self.life.pane = None
 
     async def _end(self, *, polite: bool) -> None:
-        pane = self.life.pane
-        if pane and polite and self.adapter.leave:
-            with trio.move_on_after(POLITE_S):
-                try:
-                    await self._services.terminal.press(pane, self.adapter.clear)
-                    await self._services.terminal.paste(pane, self.adapter.leave)
-                    await self._services.terminal.press(pane, Keys(("Enter",)))
-                    await self._services.terminal.gone(pane)
-                except TmuxError as error:
-                    log.warning("%s: %s", self.name, error)
-        await self._drop_pane()
+        if polite:
+            await self.body.leave()
+        await self._drop()
         await self._read_records()
         await self._handle(fx.Gone(None, what="ended by agentd"))
 
     async def _check_pane(self, problem: str) -> None:
         """tmux refused something: is the pane still there?"""
-        pane = self.life.pane
-        if pane is None:
-            return
-        try:
-            status = await self._services.terminal.status(pane)
-        except TmuxError:
-            return
-        if not status.exists:
-            await self._drop_pane()
+        if self.life.pane and not await self.body.exists():
+            await self._drop()
             await self._read_records()
             await self._handle(fx.Gone(None, what=f"the pane is gone ({problem})"))

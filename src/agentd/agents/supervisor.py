@@ -14,7 +14,8 @@ from agentd.adapter import Adapter
 from agentd.agents import effects as fx
 from agentd.agents.life import Life
 from agentd.agents.machine import Machine
-from agentd.agents.owner import Owner, Services
+from agentd.agents.owner import Owner
+from agentd.agents.services import Services
 from agentd.config import Config
 from agentd.contract import Policy
 from agentd.model import Message, Mode
@@ -92,7 +93,7 @@ class Supervisor:
         elif there:
             owner.machine.adopt(self.services.clock.now())
         elif memory.starting_since is not None and life.pane is None:
-            owner.start_again()
+            owner.tell(fx.StartAgain())
         elif life.pane is None:
             owner.tell(fx.Gone(None, what="the pane was gone when the daemon came back"))
         # Else the owner sees that the process is over, and hears its last words before that.

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from tests.support.daemon import Completed, Daemon, Running
-from tests.support.until import until
 
+from agentd.testing.daemon import Completed, Daemon, Running
 from agentd.testing.model import ScriptedModel
+from agentd.testing.until import until
 
 PATIENCE = 90.0
 RESULT_KEYS = {
@@ -31,7 +31,8 @@ TRAPS = (
     "/help", "/clear now please", "/nosuchcommand x", "/etc/passwd is a path", "!echo banged", "# a heading",
     "& more", "? really", "@README.md", "exit", "quit", ":q", "exit\nnow", "ends with a semicolon;",
     "-leading dash", "--help", "ends with a backslash \\", "a\ttab", "$HOME `id` %s #{pane_id} \"q\" 'q'",
-    "\u00e9\u00e9 \u4e2d\u6587 \U0001f469\u200d\U0001f469\u200d\U0001f467 \ufdfa", "zero\u200bwidth and \u202e reversed",
+    "\u00e9\u00e9 \u4e2d\u6587 \U0001f469\u200d\U0001f469\u200d\U0001f467 \ufdfa",
+    "zero\u200bwidth and \u202e reversed",
     "paste\x1b[201~end\x03 and \x07 bells", "~", ".", "  leading blanks",
 )  # fmt: skip
 
@@ -48,7 +49,9 @@ class Subject:
     provider: str
     config: Callable[[str, Path], str]
     prepare: Callable[[Path, Path], None] = lambda home, work: None
-    silent_tool: Callable[[float], str] = lambda seconds: f"@bash python3 -c 'import time; time.sleep({seconds})'"
+    silent_tool: Callable[[float], str] = lambda seconds: (
+        f"@bash python3 -c 'import time; time.sleep({seconds})'"
+    )
     asking_tool: Callable[[Path], str] | None = None
     refused: tuple[str, ...] = ("@err 401", "@err 400")
     """Prompts that end in a failed turn at once."""
@@ -105,7 +108,9 @@ class Bench:
         """Whether the model was told this text, in one piece, in a request since then."""
         wanted = visible(text)
         return any(
-            wanted in visible(piece) for request in self.model.requests[since:] for piece in strings(request.body)
+            wanted in visible(piece)
+            for request in self.model.requests[since:]
+            for piece in strings(request.body)
         )
 
     def works(self) -> dict[str, Any]:
@@ -339,7 +344,10 @@ class Conformance:
         bench.subject.trust_dialog(place)
         where = ("--cwd", str(place), "--on-attention", "exit")
         asked = bench.send("@say trusted now", *where, "--json")
-        assert asked.code == 3, (asked, bench.daemon.run("explain", bench.subject.provider, "--cwd", str(place)))
+        assert asked.code == 3, (
+            asked,
+            bench.daemon.run("explain", bench.subject.provider, "--cwd", str(place)),
+        )
         [agent] = [a for a in bench.daemon.agents() if a["cwd"] == str(place)]
         assert (agent["state"], agent["attention"]) == ("attention", "trust")
         assert bench.daemon.run("answer", agent["name"], "approve").code == 0
@@ -445,7 +453,5 @@ def snapshot(*folders: Path) -> Mapping[Path, bytes]:
 def unchanged(before: Mapping[Path, bytes]) -> list[str]:
     """The files of a snapshot that are gone or have other bytes."""
     return [
-        str(path)
-        for path, content in before.items()
-        if not path.is_file() or path.read_bytes() != content
+        str(path) for path, content in before.items() if not path.is_file() or path.read_bytes() != content
     ]

@@ -17,9 +17,9 @@ from types import TracebackType
 from typing import Any
 
 from agentd.api.client import ApiError, Client, ClientError
-from tests.support import processes
-from tests.support.panes import Pane, Tmux
-from tests.support.until import PATIENCE, until
+from agentd.testing import processes
+from agentd.testing.panes import Pane, Tmux
+from agentd.testing.until import PATIENCE, until
 
 AGENTD = [sys.executable, "-P", "-c", "import sys; from agentd.cli import main; sys.exit(main())"]
 QUICK = ("--tick", "0.1")

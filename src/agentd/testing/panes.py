@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.support.until import until
+from agentd.testing.until import until
 
 
 class Tmux:

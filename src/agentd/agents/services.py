@@ -1,0 +1,46 @@
+"""What the owners of all agents share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from agentd.agents.clock import Clock
+from agentd.agents.hub import Hub
+from agentd.agents.life import Life, Records
+from agentd.model import Failure
+from agentd.records.watch import FileWatcher
+from agentd.store import Store
+from agentd.tmux.terminal import PaneRef, Terminal
+
+
+class Launcher(Protocol):
+    """Starts an agent's CLI in a pane (the supervisor's part: programs, environment, bridge)."""
+
+    async def launch(self, life: Life, records: Records, resume: str | None) -> tuple[PaneRef, str | None]:
+        """Returns the pane and the session id, where it is known at birth.
+
+        Raises:
+            LaunchError: the CLI can't be started.
+        """
+        ...
+
+
+class LaunchError(Exception):
+    """The CLI can't be started; carries why."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+@dataclass(frozen=True)
+class Services:
+    """What owners share."""
+
+    store: Store
+    hub: Hub
+    terminal: Terminal
+    watcher: FileWatcher
+    clock: Clock
+    launcher: Launcher

@@ -1,1 +1,0 @@
-"""What the tests share: a real daemon with a home of its own, panes to look at, and waiting for facts."""
