@@ -28,6 +28,7 @@ SETTLE_S = 6.0
 """Seconds that a `stop` waits for the transcript's row of the same end, which has the answer. Until one was
 seen in this process the wait is short, since nothing promises one."""
 NO_RECORD_S = 0.3
+"""The wait where there is nothing to wait for: the composer comes back after the hook."""
 ERROR_SETTLE_S = 1.2
 """An interruption tells `error` and then `aborted`, within 0.1 s in two live tests; each is a process of its
 own, and on a loaded machine they drift apart."""
@@ -84,6 +85,7 @@ class _Hooks:
                 return found + self._prompt(str(row.get("prompt") or ""), turn)
             case "preToolUse":
                 data = {"tool": _text(row, "tool_name"), "id": _text(row, "tool_use_id")}
+                self.memory["tools"] = True
                 return found + self._goes_on(turn) + [(Kind.TOOL_STARTED, data)]
             case "postToolUse" | "postToolUseFailure":
                 failed = name == "postToolUseFailure"
@@ -135,7 +137,7 @@ class _Hooks:
             # Typed into a running turn. What becomes of it is told by what comes next.
             remember(self.memory, "waiting", [turn, text])
             return [(Kind.STEER_WAITING, {"text": text})]
-        self.memory.update(turn=turn, waiting=[], joined=[], inside=[], glued=None)
+        self.memory.update(turn=turn, waiting=[], joined=[], inside=[], glued=None, tools=False)
         return [(Kind.PROMPT_TAKEN, {"text": text, "key": turn, "origin": "human"})]
 
     def _goes_on(self, turn: str | None) -> Found:
@@ -151,7 +153,7 @@ class _Hooks:
             if self.memory.get("at") == running:
                 self.memory["at"] = turn
         else:
-            self.memory["glued"] = None
+            self.memory.update(glued=None, tools=False)
         self.memory["turn"] = turn
         return [(Kind.PROMPT_TAKEN, {"text": mine[1], "key": turn, "origin": "human"})]
 
@@ -192,7 +194,9 @@ class _Hooks:
         return [*found, (Kind.TURN_DONE, {"reply": None, "key": key, "settle": self._settle()})]
 
     def _settle(self) -> float:
-        if not self.memory.get("transcript"):
+        whole = self.memory.get("glued") and not self.memory.get("tools")
+        if whole or not self.memory.get("transcript"):
+            # All prose of a turn without a tool is its answer.
             return NO_RECORD_S
         return SETTLE_S if self.memory.get("rows") else FIRST_SETTLE_S
 

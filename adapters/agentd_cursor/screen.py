@@ -76,6 +76,7 @@ _MOST_ROWS, _MOST_FOOTER = 14, 8
 
 _SIDES = re.compile(r"^\s*[│┃]?\s?(.*?)\s*[│┃]?\s*$")
 _RULE = re.compile(r"\s*[╭┌╰└]?[─━]{6,}.*$")
+_CORNERS, _FEET = ("╭", "┌"), ("╰", "└")
 _OPTION = re.compile(r"(?P<mark>[→▶]\s+)?(?P<label>\S.*?)\s*\((?P<hint>[a-z+]+(?: or [a-z+]+)*)\)$")
 _LETTERED = re.compile(r"(?P<mark>[→▶]\s+)?\[(?P<hint>\w)\]\s+(?P<label>\S.*)$")
 _NAMED_KEYS = {"esc": "Escape", "enter": "Enter"}
@@ -266,15 +267,19 @@ def _key(keys: Sequence[str]) -> str:
 
 
 def _about(lines: Sequence[str], headline: int, options: int) -> str:
-    """The question with what it is about: the lines of its box, or of the box above it."""
+    """The question with what it is about: the lines before it in its box, or those of the box above it, or
+    what stands above its rule."""
     kept: list[str] = []
+    apart = False
     for line in reversed(lines[max(0, headline - _ABOVE) : headline]):
         if _RULE.match(line):
-            if kept:
+            if kept or line.strip().startswith(_CORNERS):
                 break
-            continue
-        if line.strip():
+            apart = not line.strip().startswith(_FEET)
+        elif line.strip():
             kept.insert(0, line.strip())
+        elif kept and apart:
+            break
     return "\n".join([*kept, *(line.strip() for line in lines[headline:options] if line.strip())])
 
 

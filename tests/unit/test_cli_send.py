@@ -241,7 +241,8 @@ def test_attention_ends_the_command(daemon: FakeDaemon, capsys: pytest.CaptureFi
     assert shown.err.startswith("agentd: demo-here needs you (approval): Run `ls`?\n")
     assert "agentd answer demo-here approve" in shown.err
     assert main(["send", "demo", "ping", "--json"]) == 3
-    assert json.loads(capsys.readouterr().out) == answer[1]
+    public = {key: value for key, value in answer[1].items() if key != "attention"}
+    assert json.loads(capsys.readouterr().out) == public
 
 
 def test_attention_is_noticed_once_and_waited_for(

@@ -357,3 +357,23 @@ def test_a_working_cli_that_writes_nothing_is_looked_at_for_dialogs() -> None:
     story.screen = BUSY
     story.after(4)
     assert repr(story) == "<Machine a working, turn=t2>"
+
+
+def test_an_end_that_overtakes_its_beginning_is_kept_for_it() -> None:
+    """Hooks are processes of their own: the second may be the first to be heard."""
+    story = Story.ready()
+    story.send("m1", "do it")
+    story.hook.done("did it", key="k1")
+    assert repr(story) == "<Machine a ready, delivery=m1/pasted>"
+    story.hook.taken("do it", key="k1")
+    assert story.outcome("m1") == (Outcome.COMPLETED, "did it")
+    assert repr(story) == "<Machine a ready>"
+
+
+def test_an_early_end_of_another_turn_ends_nothing() -> None:
+    story = Story.ready()
+    story.send("m1", "do it")
+    story.hook.done("another", key="k0")
+    story.hook.taken("do it", key="k1")
+    assert story.outcome("m1") is None
+    assert story.state is State.WORKING

@@ -164,6 +164,8 @@ class Memory:
     turn: RunningTurn | None = None
     steers: list[Steer] = field(default_factory=list)
     attention: Attention | None = None
+    early_end: dict[str, Any] | None = None
+    """The end of a turn that was heard before its beginning."""
     unconfirmed: list[str] = field(default_factory=list)
     expected: list[Expected] = field(default_factory=list)
     ended_keys: list[str] = field(default_factory=list)

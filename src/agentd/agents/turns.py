@@ -140,6 +140,9 @@ def _begin(step: Step, message: str | None, event: Event, origin: str, key: str 
     if text and (second := SECOND_SOURCE.get(Source(event.source))):
         memory.expected = [*memory.expected[-7:], Expected(second, digest(text), turn.id, key)]
     announce(step, turn, event.source)
+    early, memory.early_end = memory.early_end, None
+    if early and early["data"].get("key") in turn.keys:
+        ended(step, Event(Kind(early["kind"]), Source(early["source"]), early["time"], early["data"]))
 
 
 def begin_by_screen(step: Step, message: str, why: str) -> None:
@@ -204,6 +207,11 @@ def ended(step: Step, event: Event) -> None:
         unheard(step)
         turn = memory.turn
     if turn is None:
+        if key and delivery and delivery.phase == "pasted":
+            # Hooks run side by side: this one overtook the one that tells of the prompt.
+            memory.early_end = {
+                "kind": event.kind, "source": event.source, "time": event.time, "data": dict(event.data),
+            }  # fmt: skip
         return
     if event.kind is Kind.TURN_INTERRUPTED:
         interruption.happened(step, turn, event.get("reply"))

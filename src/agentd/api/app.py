@@ -8,7 +8,6 @@ import os
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-import trio
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -20,22 +19,16 @@ from agentd import __version__
 from agentd.adapter import Adapter
 from agentd.agents import effects as fx
 from agentd.agents.dialogs import DialogError
-from agentd.agents.hub import Published
 from agentd.agents.owner import Owner
 from agentd.agents.supervisor import Supervisor, TargetError
+from agentd.api.following import Follower
 from agentd.api.stream import CancelOnDisconnect, EventStream, SendEvent, wants_events
-from agentd.api.views import Views, event_line, summary
+from agentd.api.views import Views, event_line
 from agentd.contract import Policy
-from agentd.model import Kind, Mode, Receipt, State
+from agentd.model import Mode
 from agentd.screen import Dialog
 from agentd.tmux.sanitise import sanitise
 from agentd.tmux.server import TmuxError
-
-CALLER = "its caller"
-LEFT = "its caller, who left"
-ATTENTION_S = 2.0
-"""How long a request for a person must stand before a caller is told, where the screen doesn't show it:
-a rule or a hook of the user's may answer it at once."""
 
 
 class Refused(Exception):
@@ -59,6 +52,7 @@ class Api:
     ) -> None:
         self._supervisor = supervisor
         self._views = views
+        self._follower = Follower(supervisor, views)
         self._health = health
         self._policy = policy
         self._describe = describe
@@ -216,8 +210,8 @@ class Api:
                     owner, text, mode=Mode(mode), raw=body.get("raw") is True, deadline_s=deadline
                 )
                 if body.get("wait") is False:
-                    return await self._submitted(owner, message.id, channel)
-                return await self._followed(owner, message.id, on_attention, channel, send)
+                    return await self._follower.submitted(owner, message.id, channel)
+                return await self._follower.followed(owner, message.id, on_attention, channel, send)
 
         return await self._reply(request, work)
 
@@ -227,7 +221,7 @@ class Api:
 
         async def work(send: SendEvent) -> dict[str, Any]:
             with self._supervisor.services.hub.listen(owner.name) as channel:
-                return await self._idle(owner, on_attention, channel, send)
+                return await self._follower.idle(owner, on_attention, channel, send)
 
         return await self._reply(request, work)
 
@@ -246,151 +240,6 @@ class Api:
             await send("result", await work(send))
 
         return EventStream(produce)
-
-    async def _submitted(
-        self, owner: Owner, message: str, channel: trio.MemoryReceiveChannel[Published]
-    ) -> dict[str, Any]:
-        """Until there is a receipt."""
-        store = self._supervisor.services.store
-        while True:
-            result = store.result(message)
-            assert result is not None
-            if result.receipt is not Receipt.PENDING or result.outcome:
-                break
-            await channel.receive()
-        shown = self._views.result(owner, result)
-        return shown if result.outcome else {**shown, "outcome": "submitted"}
-
-    async def _followed(
-        self,
-        owner: Owner,
-        message: str,
-        on_attention: str,
-        channel: trio.MemoryReceiveChannel[Published],
-        send: SendEvent,
-    ) -> dict[str, Any]:
-        """Until the message has its outcome. A caller who leaves before takes the message back."""
-        store = self._supervisor.services.store
-        done = left = False
-        try:
-            async with trio.open_nursery() as nursery:
-
-                async def settle() -> None:
-                    await owner.settled(message)
-                    nursery.cancel_scope.cancel(reason="the message is settled")
-
-                nursery.start_soon(settle)
-                left = await self._progress(owner, message, on_attention, channel, send)
-                nursery.cancel_scope.cancel(reason="a person is needed")
-            done = True
-        finally:
-            if not done and not self._supervisor.closing:
-                owner.tell(fx.Withdraw(message, LEFT))
-        result = store.result(message)
-        assert result is not None
-        shown = self._views.result(owner, result)
-        if left and not result.outcome:
-            return {**shown, **self._views.needed(owner)}
-        return shown
-
-    async def _progress(
-        self,
-        owner: Owner,
-        message: str | None,
-        on_attention: str,
-        channel: trio.MemoryReceiveChannel[Published],
-        send: SendEvent,
-    ) -> bool:
-        """Tell what happens; returns True when a person is needed and the caller doesn't wait for one."""
-        await send("progress", {"text": f"{owner.name} is {owner.state}", "state": owner.state})
-        while True:
-            needed = owner.machine.memory.attention
-            if needed and needed.answered_at is None and on_attention == "exit":
-                age = self._supervisor.services.clock.now() - needed.since
-                if needed.seen_on_screen or age >= ATTENTION_S:
-                    return True
-            published = None
-            with trio.move_on_after(ATTENTION_S if needed else math.inf):
-                published = await channel.receive()
-            if published and (told := self._told(owner, message, published)):
-                await send("progress", told)
-
-    def _told(self, owner: Owner, message: str | None, published: Published) -> dict[str, Any] | None:
-        """An event as one line for a person, or None."""
-        event, base = published.event, {"state": owner.state}
-        match event.kind:
-            case Kind.STATE:
-                return {**base, "text": f"{owner.name} is {event.get('state')}: {event.get('why')}"}
-            case Kind.MESSAGE if event.get("message") == message:
-                return {
-                    **base,
-                    "text": f"the message is {event.get('receipt')}",
-                    "receipt": event.get("receipt"),
-                }
-            case Kind.ATTENTION:
-                attention = self._views.attention(owner)
-                how = f" ({attention['how']})" if attention else ""
-                return {
-                    **base,
-                    "text": f"{owner.name} needs a person: {event.get('reason')}{how}",
-                    "attention": attention,
-                }
-            case Kind.TOOL_STARTED:
-                return {**base, "text": f"tool {event.get('tool')}"}
-            case Kind.WARNING | Kind.PANE_DEAD:
-                return {**base, "text": summary(event)}
-            case _:
-                return None
-
-    async def _idle(
-        self, owner: Owner, on_attention: str, channel: trio.MemoryReceiveChannel[Published], send: SendEvent
-    ) -> dict[str, Any]:
-        """Until nothing runs or waits: the last turn's result, or why the last message had no turn."""
-        memory = owner.machine.memory
-        turn = memory.turn.id if memory.turn else None
-        waiting = [*memory.steer_queue, *memory.queue]
-        if memory.delivery and not waiting:
-            waiting = [memory.delivery.message]
-        left = False
-        async with trio.open_nursery() as nursery:
-
-            async def over() -> None:
-                with self._supervisor.services.hub.listen(owner.name) as own:
-                    while self._busy(owner, turn):
-                        await own.receive()
-                nursery.cancel_scope.cancel(reason="the turn is over")
-
-            nursery.start_soon(over)
-            left = await self._progress(owner, None, on_attention, channel, send)
-            nursery.cancel_scope.cancel(reason="a person is needed")
-        if not left and not turn:
-            last = self._supervisor.services.store.result(waiting[-1]) if waiting else None
-            if last and last.outcome:
-                return self._views.result(owner, last)
-            if memory.failure and owner.state is State.FAILED:
-                return {**self._empty(owner), **self._views.failed(memory.failure)}
-        shown = self._views.last_result(owner)
-        if left:
-            base = shown or self._empty(owner)
-            return {**base, "reply": None, "turn": turn, **self._views.needed(owner)}
-        return shown or self._empty(owner)
-
-    @staticmethod
-    def _busy(owner: Owner, turn: str | None) -> bool:
-        memory = owner.machine.memory
-        if turn:
-            return memory.turn is not None and memory.turn.id == turn
-        waits = bool(memory.turn or memory.delivery or memory.queue or memory.steer_queue)
-        return waits or memory.state in (State.STARTING, State.ATTENTION)
-
-    def _empty(self, owner: Owner) -> dict[str, Any]:
-        """The result of an agent that has had no turn yet."""
-        return {
-            "agent": owner.name, "provider": owner.life.row.provider, "turn": None, "receipt": None,
-            "outcome": "completed", "reply": None, "error": None,
-            "session_id": owner.machine.memory.session_id, "started_at": None, "ended_at": None,
-            "duration_s": None,
-        }  # fmt: skip
 
     # Helpers --------------------------------------------------------------------------------------
 

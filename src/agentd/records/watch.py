@@ -33,6 +33,8 @@ class FileWatcher:
     def watch(self, path: Path, changed: Callable[[], None]) -> Callable[[], None]:
         """Call `changed` when the file may have grown. Returns what ends it."""
         self._callbacks.setdefault(path, []).append(changed)
+        if (size := _size(path)) is not None:
+            self._sizes[path] = size
         self._arm(path)
 
         def end() -> None:
@@ -61,12 +63,8 @@ class FileWatcher:
         while True:
             await trio.sleep(every)
             for path in list(self._callbacks):
-                try:
-                    status = path.stat()
-                    size = (status.st_ino, status.st_size)
-                except OSError:
-                    continue
-                if self._sizes.get(path) != size:
+                size = _size(path)
+                if size is not None and self._sizes.get(path) != size:
                     self._sizes[path] = size
                     self._tell(path)
 
@@ -141,3 +139,12 @@ class FileWatcher:
         folder = self._folders.pop(descriptor, None)
         if folder is not None:
             self._wanted.pop(folder, None)
+
+
+def _size(path: Path) -> tuple[int, int] | None:
+    """What tells that a file grew or was replaced; None where there is none."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_ino, status.st_size
