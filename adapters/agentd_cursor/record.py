@@ -229,14 +229,26 @@ class _Rows:
         turns: list[str | None] = self.memory.setdefault("open", [])
         running = self.memory.get("turn")
         into = bool(running and turns and turns[-1] == running and key != running)
+        joins = bool(not running and turns and turns[-1] and self._waited(turns[-1], name))
         turns.append(key)
         del turns[:-REMEMBERED]
         if into:
             # A turn that hooks say still runs has taken it in.
             remember(self.memory, "inside", name)
             return [(Kind.ACTIVITY, {})]
+        if joins:
+            return [(Kind.STEER_JOINED, {"text": text})]
         self.memory.update(at=key, prose="", final=None)
         return [(Kind.PROMPT_TAKEN, {"text": text, "key": key, "origin": "human"})]
+
+    def _waited(self, before: str, name: str) -> bool:
+        """Whether a prompt that waited stands before the end of the turn that hooks have ended."""
+        waiting = self.memory.get("waiting", [])
+        mine = next((entry for entry in waiting if digest(entry[1]) == name), None)
+        if mine is None or before in self.memory.get("broken", []) or not self.memory.get("rows"):
+            return False
+        waiting.remove(mine)
+        return True
 
     def _assistant(self, text: str, tools: bool) -> Found:
         before = self.memory.get("prose", "") + (self.memory.get("final") or "")

@@ -8,8 +8,8 @@ import unicodedata
 from agentd.adapter import squeeze
 
 _BLANK = "\u2800"
-"""Looks like a blank, but isn't one to Pi, which trims a prompt before it looks for `!` and `/` (0.73.1, 0.87.1
-and 1.6.0 ran ` !command` in a shell)."""
+"""Looks like a blank, but isn't one to Pi, which trims a prompt before it looks for `!` and `/` (0.73.1,
+0.87.1 and 1.6.0 ran ` !command` in a shell)."""
 _TRAP = re.compile(r"!|/[^\s/]*(?:\s|$)")
 """`!` runs a shell. `/word` is a command, or a template or a skill of the user's; a path is none."""
 

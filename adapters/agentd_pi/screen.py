@@ -21,7 +21,8 @@ _STATUS_LINES = 4
 """Between the spinner (0.x, and a `!` command) and the composer stand at most a rule and empty lines."""
 _FOLDED = re.compile(r"\[paste #\d+(?: (?:\+\d+ lines|\d+ chars))?\]")
 _HINT = re.compile(
-    r"\b(?:escape|esc)(?:/ctrl\+c)?(?: to)? (?:cancel|close|skip setup)\b|\benter (?:to )?(?:select|submit|save)\b",
+    r"\b(?:escape|esc)(?:/ctrl\+c)?(?: to)? (?:cancel|close|skip setup)\b"
+    r"|\benter (?:to )?(?:select|submit|save)\b",
     re.IGNORECASE,
 )
 """The last line of most dialogs names the keys (their defaults)."""
