@@ -25,8 +25,9 @@ HOOK, TRANSCRIPT = "hook", "transcript"
 
 FIRST_SETTLE_S = 2.5
 SETTLE_S = 6.0
+NO_TEXT_S = 10.0
 """Seconds that a `stop` waits for the transcript's row of the same end, which has the answer. Until one was
-seen in this process the wait is short, since nothing promises one."""
+seen in this process the wait is short, since nothing promises one; where no hook told any text it is long."""
 NO_RECORD_S = 0.3
 """The wait where there is nothing to wait for: the composer comes back after the hook."""
 ERROR_SETTLE_S = 1.2
@@ -194,10 +195,12 @@ class _Hooks:
         return [*found, (Kind.TURN_DONE, {"reply": None, "key": key, "settle": self._settle()})]
 
     def _settle(self) -> float:
-        whole = self.memory.get("glued") and not self.memory.get("tools")
-        if whole or not self.memory.get("transcript"):
+        told = bool(self.memory.get("glued"))
+        if (told and not self.memory.get("tools")) or not self.memory.get("transcript"):
             # All prose of a turn without a tool is its answer.
             return NO_RECORD_S
+        if not told:
+            return NO_TEXT_S
         return SETTLE_S if self.memory.get("rows") else FIRST_SETTLE_S
 
 
@@ -251,12 +254,23 @@ class _Rows:
         return True
 
     def _assistant(self, text: str, tools: bool) -> Found:
+        if not self.memory.get("open"):
+            # Its prompt's row was written before the transcript was followed.
+            key = self._newest()
+            self.memory.update(open=[key], at=key, prose="", final=None)
         before = self.memory.get("prose", "") + (self.memory.get("final") or "")
         if tools:
             self.memory.update(prose=(before + text)[:MOST_PROSE], final=None)
         elif text:
             self.memory.update(prose=before[:MOST_PROSE], final=text)
-        return [(Kind.TEXT, {"text": text}) if text else (Kind.ACTIVITY, {})]
+        if not text or not self._is_about_now():
+            return [(Kind.ACTIVITY, {})]
+        return [(Kind.TEXT, {"text": text})]
+
+    def _is_about_now(self) -> bool:
+        """Whether the rows are about the turn that hooks know as the newest: late ones may be about another."""
+        at = self.memory.get("at")
+        return at is None or at == self._newest()
 
     def _ended(self, status: str, error: str) -> Found:
         turns: list[str | None] = self.memory.get("open", [])
