@@ -90,7 +90,7 @@ class TestClaudeCodeAlone:
         assert done.json["reply"] != "not yet"
         assert done.json["duration_s"] > 2.5
 
-    @pytest.mark.settings(lambda root: {"disableAllHooks": True})
+    @pytest.mark.settings.with_args(lambda root: {"disableAllHooks": True})
     def test_without_hooks_the_transcript_tells_everything(self, bench: Bench) -> None:
         assert bench.say("@say by the transcript alone") == "by the transcript alone"
         assert bench.say("@say and again") == "and again"
@@ -101,7 +101,7 @@ class TestClaudeCodeAlone:
         assert running.finish(PATIENCE).code == 130
         assert not [event for event in events(bench) if event["source"] == "hook"]
 
-    @pytest.mark.settings(lambda root: {"hooks": {"Stop": [{"hooks": [_again(root)]}]}})
+    @pytest.mark.settings.with_args(lambda root: {"hooks": {"Stop": [{"hooks": [_again(root)]}]}})
     def test_a_stop_hook_that_goes_on_is_no_end(self, bench: Bench) -> None:
         """The user's own hook sends the CLI back to work once; the answer is the one after that."""
         done = bench.send("@say first draft", "--json")
@@ -112,7 +112,9 @@ class TestClaudeCodeAlone:
 
     def test_an_unknown_flag_of_the_users_is_told(self, bench: Bench) -> None:
         config_text = bench.daemon.config.read_text()
-        bench.daemon.config.write_text(config_text.replace('"--permission-mode", "default"', '"--no-such-flag"'))
+        bench.daemon.config.write_text(
+            config_text.replace('"--permission-mode", "default"', '"--no-such-flag"')
+        )
         until("the config was read", lambda: "config read again" in bench.daemon.log.read_text())
         done = bench.send("@say never", "--json")
         assert (done.code, done.json["outcome"]) == (1, "failed")
