@@ -12,9 +12,10 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from agentd.adapter import Launch, LaunchRequest
+from agentd.adapter import BridgeCommand, Launch, LaunchRequest
 from agentd.contract.policy import NativeSetting
 
+SERVER = "api-bridge"
 IDLE_TIMEOUT = "CLAUDE_CODE_MCP_TOOL_IDLE_TIMEOUT"
 """Milliseconds; from 2.1.191. Checked every 30 s."""
 AUTO_BACKGROUND = "CLAUDE_CODE_MCP_AUTO_BACKGROUND_MS"
@@ -34,7 +35,14 @@ HOOK_TIMEOUT_S = 10
 def launch(request: LaunchRequest, native: NativeSetting | None) -> Launch:
     """The start of a new session, or of an old one's continuation."""
     settings = request.folder / "claude-settings.json"
-    argv = [*request.program.argv, "--settings", str(settings)]
+    files = {settings: json.dumps(_settings(request), indent=1)}
+    argv = [*request.program.argv]
+    if request.bridge:
+        # Beside the user's own servers. The flag takes words until the next flag comes.
+        servers = request.folder / "claude-mcp.json"
+        files[servers] = json.dumps({"mcpServers": {SERVER: _server(request.bridge)}}, indent=1)
+        argv += ["--mcp-config", str(servers)]
+    argv += ["--settings", str(settings)]
     session = request.resume or request.new_session
     if request.resume:
         argv += ["--resume", request.resume]
@@ -49,9 +57,10 @@ def launch(request: LaunchRequest, native: NativeSetting | None) -> Launch:
     return Launch(
         argv=(*argv, *request.args),
         env=env,
-        files={settings: json.dumps(_settings(request), indent=1)},
+        files=files,
         follow=follow,
         session_id=session,
+        await_bridge=True,
     )
 
 
@@ -61,6 +70,17 @@ def _settings(request: LaunchRequest) -> dict[str, Any]:
         # Inline, with scrollback to look back in; older releases ignore the key.
         "tui": "default",
         "hooks": {event: [{"hooks": [hook]}] for event in request.program.facts.get("hooks", ())},
+    }
+
+
+def _server(bridge: BridgeCommand) -> dict[str, Any]:
+    return {
+        "type": "stdio",
+        "command": bridge.argv[0],
+        "args": list(bridge.argv[1:]),
+        "env": dict(bridge.env),
+        # By default the model finds a server's tools by a search only.
+        "alwaysLoad": True,
     }
 
 

@@ -22,8 +22,6 @@ HOOK, OUTPUT = "hook", "output"
 
 NOTIFY_SETTLE_S = 1.0
 """How long a `notify` waits for the rollout's row of the same end, which comes 5 ms earlier."""
-HISTORY_SLACK_S = 1.0
-"""A row that is older than the process by more than this is history: `/resume` opens an old rollout."""
 PROMPT = "user.text"
 """The kind of content that a person typed; the rest of a `user` message is Codex's own context."""
 
@@ -66,7 +64,8 @@ class CodexReader:
         if row.get("type") == "session_meta":
             self.memory["conversation"] = conversation
             return [(Kind.SESSION_STARTED, {"session_id": conversation})]
-        if moment < self.memory["born"] - HISTORY_SLACK_S:
+        if moment < self.memory["born"]:
+            # Older than the process: history. `codex resume` and `/resume` go on in an old rollout.
             return []
         match row.get("type"), payload.get("type"):
             case "event_msg", "item_completed":

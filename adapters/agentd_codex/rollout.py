@@ -2,7 +2,8 @@
 
 None is at the start; it is made 35-65 ms after the first Enter, or opened by `codex resume`. One process
 holds several: those of its sub-agents, of commands that the model ran (`codex exec`), and, after `/new`
-or `/fork`, the former conversation's.
+or `/fork`, the former conversation's. A new process also reads old ones for a moment. So what counts is
+that it was written to since the process began.
 """
 
 from __future__ import annotations
@@ -33,8 +34,7 @@ def find(open_files: Sequence[Path], memory: Mapping[str, Any]) -> Mapping[str, 
     if not found:
         return {}
     written, conversation, path = max(found)
-    since = memory.get("working_since")
-    if isinstance(since, int | float) and written < since - SLACK_S:
+    if written < max(memory.get("born", 0.0), memory.get("working_since", 0.0) - SLACK_S):
         return {}
     return {SOURCE + conversation: path}
 

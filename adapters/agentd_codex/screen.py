@@ -1,5 +1,7 @@
 """Codex's screen: dialogs first, then the composer. Every text that is matched stands here.
 
+A person who denies a command interrupts the turn with it: Codex offers no other no.
+
 The composer's mark is a bold `›` (in the shell mode a `!`) in the first column. The same mark is dim
 before an earlier prompt, coloured or reversed before the selected line of a dialog. A dialog takes the
 composer's place, and its last line names its keys.
@@ -17,13 +19,15 @@ _MARKS = ("›", "!")
 _BUSY = re.compile(r"\S .*\(\d.*• esc to interrupt\)")
 _FOLDED = re.compile(r"\[Pasted Content \d+ chars\]")
 _WAITING = re.compile(r"• (?:Messages to be submitted |Queued follow-up inputs)")
-_HINT = re.compile(r"\s+\S+ edit last queued message")
+_HINT = re.compile(r"\s+\S.* edit last queued message")
 _FIRST_LINE = re.compile(
     r"Would you like to|Do you (?:want to|trust)|Trust this folder|Allow |Question \d|Hooks need review"
     r"|Choose how|Sign in with|Implement this plan|Approaching rate limits|.{0,3}Update available"
 )
 _SGR = re.compile(r"\x1b\[([\d;:]*)m")
 _KEYS = re.compile(r"\b(?:enter|esc)\b")
+_LEAVES = re.compile(r"\besc (?:to )?(?:close|cancel|back|skip|go back|exit|dismiss|interrupt)\b")
+_HEADLINE_LINES = 20
 
 _SIGN_IN = "start `codex login` in a terminal once, or name a provider in its config.toml"
 _CENTER = "  Agent command center"
@@ -34,9 +38,11 @@ _TRUST_YES = ("yes, continue", "trust and continue")
 _TRUST_NO = (["no, quit"], ["quit"], ["back to agent command center"])
 _TRUST_KEYS = ("press enter to continue", "enter continue · esc quit", "enter continue · esc back")
 _FORM = ("to submit answer", "to submit all", "enter to submit |")
+_APPROVES = ("yes, proceed", "yes, just this once", "yes, grant", "allow")
+_ASKS = ("Would you like to", "Do you want to approve", "Allow ")
 _ALWAYS = ("don't ask again", "session", "in the future", "conversation", "always")
-_YES = ("yes", "allow", "approve", "update now", "trust all", "switch to")
-_NO = ("no", "cancel", "decline", "deny", "skip", "keep current", "continue without", "quit")
+_YES = re.compile(r"(?:yes|allow|approve|update now|trust all|switch to)\b")
+_NO = re.compile(r"(?:no|not now|cancel|decline|deny|skip|keep current|continue without|quit)\b")
 
 
 def look(screen: Screen) -> Look:
@@ -132,35 +138,56 @@ def _dialog(lines: Sequence[str]) -> Dialog | None:
         return Dialog(Reason.UNKNOWN_DIALOG, shown[0].strip(), deny_keys=leave, fixed=_CENTER_TODO)
     if not _KEYS.search(keys):
         return None
+    escape = ("Escape",) if _LEAVES.search(keys) else ()
     for marker in ("›", ">"):
         menu = find_menu(shown, marker)
         if menu and len(menu.options) > 1 and menu.options[0].number is not None:
+            above = lines[: _place(lines, menu.first_line)]
             flush = any(line.startswith(marker) for line in shown[menu.first_line : menu.last_line + 1])
-            return _menu(menu, marker, keys, flush=flush)
-    if re.search(r"\besc (?:to )?(?:close|cancel|back|skip|go back|exit|dismiss)\b", keys):
+            return _menu(menu, marker, keys, above, escape, flush=flush)
+    if escape:
         text = "\n".join(line.strip() for line in shown[-14:])
-        return Dialog(Reason.UNKNOWN_DIALOG, text, deny_keys=("Escape",), fixed=_PANEL_TODO)
+        return Dialog(Reason.UNKNOWN_DIALOG, text, deny_keys=escape, fixed=_PANEL_TODO)
     return None
 
 
-def _menu(menu: Menu, marker: str, keys: str, *, flush: bool) -> Dialog:
+def _place(lines: Sequence[str], index: int) -> int:
+    """Where the line stands that has this index among those that aren't blank."""
+    return [i for i, line in enumerate(lines) if line.strip()][index]
+
+
+def _menu(
+    menu: Menu, marker: str, keys: str, above: Sequence[str], escape: tuple[str, ...], *, flush: bool
+) -> Dialog:
     labels = [option.label.lower() for option in menu.options]
-    head = [line.strip() for line in menu.headline]
-    reason = _reason(labels, marker, keys, head, flush=flush)
-    approve = next((i for i, label in enumerate(labels) if _means(label, _YES)), None)
-    deny = next((i for i, label in enumerate(labels) if label.startswith(_NO)), None)
+    text = _question(above)
+    reason = _reason(labels, marker, keys, text, flush=flush)
+    approve = next((i for i, label in enumerate(labels) if _YES.match(label) and not _lasts(label)), None)
+    deny = next((i for i, label in enumerate(labels) if _NO.match(label)), None)
     if reason is Reason.TRUST:
         approve, deny = 0, 1
-    elif reason is Reason.LOGIN:
+    elif reason is Reason.LOGIN or (reason is Reason.QUESTION and _is_form(keys)):
+        # A form's options are the model's, or a server's: their words mean nothing here.
         approve = deny = None
-    text = "\n".join(_question(head))
-    fixed = _SIGN_IN if reason is Reason.LOGIN else None
-    return Dialog(reason, text, menu.options, menu.selected, approve, deny, fixed=fixed)
+    return Dialog(
+        reason,
+        "\n".join(text),
+        menu.options,
+        menu.selected,
+        approve,
+        deny,
+        deny_keys=escape if deny is None else (),
+        fixed=_SIGN_IN if reason is Reason.LOGIN else None,
+    )
 
 
-def _means(label: str, words: Sequence[str]) -> bool:
-    """Whether the option says so for this once."""
-    return label.startswith(tuple(words)) and not any(word in label for word in _ALWAYS)
+def _is_form(keys: str) -> bool:
+    return any(form in keys for form in _FORM)
+
+
+def _lasts(label: str) -> bool:
+    """Whether the option's yes is for more than this once."""
+    return any(word in label for word in _ALWAYS)
 
 
 def _reason(labels: Sequence[str], marker: str, keys: str, head: Sequence[str], *, flush: bool) -> Reason:
@@ -175,19 +202,22 @@ def _reason(labels: Sequence[str], marker: str, keys: str, head: Sequence[str], 
         return Reason.UPDATE
     if any(label.startswith("keep current model") for label in labels):
         return Reason.LIMIT
-    if any(form in keys for form in _FORM) and labels[0].partition("  ")[0].strip() != "allow":
+    if _is_form(keys) and labels[0].partition("  ")[0] != "allow":
         return Reason.QUESTION
-    if labels[0].startswith(("yes", "allow")):
-        asks = any(line.startswith(("Would you like to", "Do you want to", "Allow ")) for line in head)
-        return Reason.APPROVAL if asks else Reason.QUESTION
-    if labels[0].startswith("review hooks"):
+    if labels[0].startswith(_APPROVES) or any(line.startswith(_ASKS) for line in head):
+        return Reason.APPROVAL
+    if labels[0].startswith(("review hooks", "yes")):
         return Reason.QUESTION
     return Reason.UNKNOWN_DIALOG
 
 
-def _question(head: Sequence[str]) -> Sequence[str]:
-    """The dialog's own lines: from its question on, as far as that can be told."""
+def _question(above: Sequence[str]) -> Sequence[str]:
+    """The dialog's own lines: from its question on, else what stands right above its options."""
+    head = [line.strip() for line in above[-_HEADLINE_LINES:]]
     for index in range(len(head) - 1, -1, -1):
         if _FIRST_LINE.match(head[index]):
-            return head[index:]
-    return head[-6:]
+            return [line for line in head[index:] if line]
+    while head and not head[-1]:
+        head.pop()
+    blank = max((i for i, line in enumerate(head) if not line), default=-1)
+    return head[blank + 1 :]

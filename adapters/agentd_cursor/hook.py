@@ -37,8 +37,8 @@ def main() -> None:
 def append(spool: str, text: str) -> None:
     try:
         whole = json.loads(text)
-        hook = {name: whole[name] for name in KEPT if name in whole}
-    except (ValueError, TypeError):
+        hook = {name: value for name, value in whole.items() if name in KEPT}
+    except (ValueError, AttributeError):
         hook = {"raw": text[:1000]}
     data = (json.dumps({"time": time.time(), "hook": hook}) + "\n").encode()
     file = os.open(spool, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)

@@ -95,12 +95,14 @@ def mcp_file(cwd: Path, home: Path) -> Path:
     """The project's file that Cursor finds from here: the nearest one up to the repository's root, as a new
     one in `cwd` would hide it."""
     here = cwd / ".cursor" / "mcp.json"
-    if not any((folder / ".git").exists() for folder in (cwd, *cwd.parents)):
-        return here
+    folders: list[Path] = []
     for folder in (cwd, *cwd.parents):
-        found = folder / ".cursor" / "mcp.json"
-        if folder != home and found.is_file():
-            return found
-        if folder == home or (folder / ".git").exists():
+        if folder == home:
+            return here
+        folders.append(folder)
+        if (folder / ".git").exists():
             break
-    return here
+    else:
+        return here
+    found = (folder / ".cursor" / "mcp.json" for folder in folders)
+    return next((path for path in found if path.is_file()), here)

@@ -268,11 +268,13 @@ class _Rows:
         return [(Kind.TEXT, {"text": text})]
 
     def _is_about_now(self) -> bool:
-        """Whether the rows are about the turn that hooks know as the newest: late ones may be about another."""
+        """Whether the rows are about the newest turn that hooks know: late ones are about another."""
         at = self.memory.get("at")
         return at is None or at == self._newest()
 
     def _ended(self, status: str, error: str) -> Found:
+        if status not in ("success", "error", "aborted"):
+            return [(Kind.ACTIVITY, {})]
         turns: list[str | None] = self.memory.get("open", [])
         aborted = status == "aborted" or (status != "success" and bool(_ABORTED.search(error)))
         if aborted:

@@ -63,6 +63,7 @@ _MESSAGES = tuple(
 """Whole lines that say what is wrong while no composer is shown; beside one they are somebody's text."""
 _REJECTION = re.compile(r"Reason for rejection \(Enter to submit, Esc to cancel\).*")
 _TRUSTING = re.compile(r"⏳ Trusting workspace(?:\.\.\.|…)")
+_TITLE = re.compile(r"\s*[┌╭]?─* ?follow-ups\b")
 _QUEUED = re.compile(r".*\benter send now · .*\besc cancel")
 
 _WITHIN = 8
@@ -88,6 +89,7 @@ _ARROW = re.compile(r"\s{1,4}→(?:\s|$)")
 _FOLDED = re.compile(r"\[Pasted text #\d+")
 _HINT = re.compile(rf"(?:\x1b\[[0-9;:]*m)*{re.escape(BUSY)}.*$")
 _TRAILING = re.compile(r"(?:\x1b\[[0-9;:]*m|\s)+$")
+_BACKGROUND = re.compile(r"\x1b\[(?:[0-9;]*;)?48;[25];")
 _SGR = re.compile(r"\x1b\[([0-9;]*)m")
 
 
@@ -123,8 +125,8 @@ def look(screen: Screen) -> Look:
     if composer is None:
         return _message(lines)
     if _directly_above(_QUEUED, above):
-        # A follow-up waits inside the program: what is typed now goes elsewhere.
-        return Look(busy=composer.busy)
+        # A follow-up waits inside the program: what is typed now may go there.
+        return Look(busy=composer.busy, waiting=_waiting(above))
     folded = bool(_FOLDED.search(composer.draft))
     return Look(composer=True, draft=composer.draft, folded=folded, busy=composer.busy)
 
@@ -134,7 +136,7 @@ def look(screen: Screen) -> Look:
 
 def _composer(screen: Screen) -> _Composer | None:
     """Between its rules, or (June) a row that begins with the arrow, set off by blank lines."""
-    found = _framed(screen.lines) or _bare(screen.lines)
+    found = _framed(screen.lines) or _bare(screen)
     if found is None:
         return None
     top, first, end = found
@@ -163,9 +165,14 @@ def _framed(lines: Sequence[str]) -> tuple[int, int, int] | None:
     return top, top + 1, bottom
 
 
-def _bare(lines: Sequence[str]) -> tuple[int, int, int] | None:
+def _bare(screen: Screen) -> tuple[int, int, int] | None:
+    """Without rules it is known by its dark background, or by its placeholder."""
+    lines = screen.lines
     at = next((i for i in range(len(lines) - 1, -1, -1) if _ARROW.match(lines[i])), None)
-    if at is None or (at > 0 and lines[at - 1].strip()) or _row(lines[at].strip()):
+    if at is None or (at > 0 and lines[at - 1].strip()):
+        return None
+    shown = lines[at].replace(BUSY, "").strip().removeprefix("→").strip()
+    if shown not in PLACEHOLDERS and not _BACKGROUND.search(screen.styled[at]):
         return None
     end = next((i for i in range(at, len(lines)) if not lines[i].strip()), len(lines))
     return (at, at, end) if end - at <= _MOST_ROWS and _only_footer(lines[end:]) else None
@@ -289,6 +296,13 @@ def _rejection(lines: Sequence[str], composer: _Composer | None) -> Dialog | Non
         return None
     todo = "`deny` leaves the reason empty; attach to give one"
     return Dialog(Reason.APPROVAL, "Reason for rejection?", deny_keys=("Enter",), fixed=todo)
+
+
+def _waiting(lines: Sequence[str]) -> tuple[str, ...]:
+    """The follow-ups in the box above the composer, as far as they are shown."""
+    titles = [at for at, line in enumerate(lines) if _TITLE.match(line)]
+    box = lines[titles[-1] + 1 :] if titles else []
+    return tuple(line.strip().removeprefix("○").strip() for line in box if line.strip().startswith("○"))
 
 
 def _directly_above(pattern: re.Pattern[str], lines: Sequence[str]) -> bool:

@@ -50,7 +50,7 @@ class _Held:
     made: tuple[tuple[str, ...], ...]
     head: Mapping[str, Any]
     folder: bool
-    """`.cursor` wasn't there."""
+    """`.cursor` wasn't there before us."""
 
     def to_json(self) -> dict[str, Any]:
         original = None if self.original is None else base64.b64encode(self.original).decode()
@@ -148,7 +148,7 @@ class Workspace:
                 merged.added,
                 merged.made,
                 want.head,
-                known.folder if known else not path.parent.is_dir(),
+                known.folder if known else _is_ours(held, path.parent),
             )
             self._save(held)
             if merged.data != current:
@@ -211,9 +211,7 @@ def _naming(path: Path) -> Iterator[None]:
     try:
         yield
     except MergeError as error:
-        raise WorkspaceError(
-            f"{path}: {error}; agentd left it alone: mend the file, then try again"
-        ) from error
+        raise WorkspaceError(f"{path}: {error}; it was left alone: mend it, then try again") from error
     except OSError as error:
         raise WorkspaceError(f"{path}: it can't be read or written: {error.strerror or error}") from error
 
@@ -259,6 +257,11 @@ def _write(path: Path, data: bytes, mode: int | None = None) -> None:
     except BaseException:
         new.unlink(missing_ok=True)
         raise
+
+
+def _is_ours(held: Mapping[Path, _Held], folder: Path) -> bool:
+    """Whether the folder isn't there yet, or was made for another of our files."""
+    return not folder.is_dir() or any(one.folder for path, one in held.items() if path.parent == folder)
 
 
 def _remove_if_empty(folder: Path) -> None:

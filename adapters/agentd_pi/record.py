@@ -94,8 +94,9 @@ class PiReader:
 
     def _session(self, row: Mapping[str, Any]) -> Facts:
         """The session that Pi is in from now on: at its start, and after /new, /resume, /fork, /reload."""
-        for name in ("run", "input", "waiting", "told", "failures", "last"):
-            self.memory.pop(name, None)
+        self._close()
+        self.memory.pop("input", None)
+        self.memory.pop("waiting", None)
         file, messages = _text(row, "file"), row.get("messages")
         data: Data = {
             "session_id": _text(row, "session") or None,

@@ -50,7 +50,8 @@ class Capabilities:
 
 @dataclass(frozen=True)
 class Program:
-    """An executable, and what it told about itself. `facts` is what `examine` added."""
+    """An executable, and what it told about itself. `facts` is what `examine` added; `facts["mcp"] = False`
+    says that this release documents no MCP limit, whatever the adapter's `native_timeout` is."""
 
     argv: tuple[str, ...]
     version: str
@@ -109,6 +110,9 @@ class Launch:
     it, `{"osc": 7501, "text": "state=idle:app=codex"}`. tmux drops these before they reach the screen."""
     search: bool = False
     """The record isn't known at birth: ask `Adapter.records` which of the open files it is."""
+    await_bridge: bool = False
+    """The CLI takes a first prompt before its MCP servers are there: agentd holds it back until the bridge
+    was asked for its tools. For a CLI that starts them at once, not for one that waits for a prompt."""
 
 
 @dataclass(frozen=True)

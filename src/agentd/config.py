@@ -39,6 +39,10 @@ DEFAULT_TOOLS = (
     "stop_sub_agent",
 )
 
+BUILT_IN_TOOLS = ("execute_shell_command", *DEFAULT_TOOLS)
+_TOOL_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
+"""What every CLI's model service takes, with the server's name before it."""
+
 
 @dataclass(frozen=True)
 class CustomTool:
@@ -154,6 +158,16 @@ class _Check:
         bridge = self.table(data.get("bridge", {}), ("bridge",), {"tools"})
         tools = self.table(data.get("tools", {}), ("tools",), {"custom"})
         idle = retention.get("idle")
+        custom_tools = {
+            name: self.custom(name, table, ("tools", "custom", name))
+            for name, table in self.table(tools.get("custom", {}), ("tools", "custom")).items()
+        }
+        enabled = self.strings(bridge.get("tools", list(DEFAULT_TOOLS)), ("bridge", "tools"))
+        for name in enabled:
+            if name not in (known := (*BUILT_IN_TOOLS, *custom_tools)):
+                raise self.fail(
+                    ("bridge", "tools"), f"no tool is called {name!r}; there are: {', '.join(known)}"
+                )
         return Config(
             path=self.path,
             adapters={
@@ -163,11 +177,8 @@ class _Check:
             retention_s=IDLE_RETENTION if idle is None else self.duration(idle, ("retention", "idle")),
             retention_set=idle is not None,
             trusted=self.strings(trust.get("workspaces", []), ("trust", "workspaces")),
-            bridge_tools=self.strings(bridge.get("tools", list(DEFAULT_TOOLS)), ("bridge", "tools")),
-            custom_tools={
-                name: self.custom(name, table, ("tools", "custom", name))
-                for name, table in self.table(tools.get("custom", {}), ("tools", "custom")).items()
-            },
+            bridge_tools=enabled,
+            custom_tools=custom_tools,
         )
 
     def adapter(self, data: Any, keys: tuple[str, ...]) -> AdapterConfig:
@@ -195,7 +206,11 @@ class _Check:
 
     def custom(self, name: str, data: Any, keys: tuple[str, ...]) -> CustomTool:
         table = self.table(data, keys, {"command", "description", "input_schema", "long_running"})
-        if "command" not in table:
+        if not _TOOL_NAME.fullmatch(name):
+            raise self.fail(keys, "a tool's name is a letter, then up to 39 of a-z, A-Z, 0-9, _ and -")
+        if name in BUILT_IN_TOOLS:
+            raise self.fail(keys, "agentd has a tool of that name")
+        if not self.strings(table.get("command", []), (*keys, "command")):
             raise self.fail(keys, "needs a command")
         if not isinstance(table.get("description", ""), str):
             raise self.fail((*keys, "description"), "must be a string")
@@ -205,6 +220,20 @@ class _Check:
             name,
             self.strings(table["command"], (*keys, "command")),
             table.get("description", ""),
-            self.table(table.get("input_schema", {}), (*keys, "input_schema")),
+            self.schema(table.get("input_schema", {}), (*keys, "input_schema")),
             table.get("long_running", False),
         )
+
+    def schema(self, data: Any, keys: tuple[str, ...]) -> Mapping[str, Any]:
+        from jsonschema import Draft202012Validator
+        from jsonschema.exceptions import SchemaError
+
+        table = self.table(data, keys)
+        if table.get("type", "object") != "object":
+            raise self.fail(keys, 'a tool\'s arguments are an object: `type` must be "object"')
+        try:
+            Draft202012Validator.check_schema(table)
+        except SchemaError as error:
+            place = ".".join(map(str, error.path))
+            raise self.fail(keys, f"is no JSON schema: {place}{': ' * bool(place)}{error.message}") from error
+        return table

@@ -18,6 +18,7 @@ import trio
 from agentd import config as configuration
 from agentd import environment as env
 from agentd.adapter import Adapter, Unsupported, load_adapters
+from agentd.agents.calls import Calls
 from agentd.agents.clock import Clock
 from agentd.agents.hub import Hub
 from agentd.agents.launching import CliLauncher
@@ -25,18 +26,25 @@ from agentd.agents.services import Services
 from agentd.agents.supervisor import Supervisor
 from agentd.api.app import Api
 from agentd.api.server import Listener, SocketError, serve
+from agentd.api.tools import ToolRoutes
 from agentd.api.views import Views
 from agentd.config import Config, ConfigError
 from agentd.contract import Policy
+from agentd.model import Event, Kind, Source
 from agentd.records.watch import FileWatcher
 from agentd.store import Store
 from agentd.tmux.server import TmuxError, TmuxServer
 from agentd.tmux.terminal import TmuxTerminal
+from agentd.tools import custom, leftovers, shell
+from agentd.tools.execution import Execution
+from agentd.tools.registry import Registry
 
 log = logging.getLogger("agentd")
 
 KEEP_EVENTS = 100_000
 TRIM_EVERY_S = 3600.0
+TOOLS_END_S = 3.0
+"""How long the daemon waits for the tools that it ends when it ends itself; they take 1.2 s at most."""
 CONFIG_SETTLES_S = 0.2
 """How long the config file must stand still before it is read again."""
 
@@ -89,10 +97,17 @@ class _Daemon:
         terminal = TmuxTerminal(tmux)
         programs = env.Programs(self.state_dir / "programs.json", clean)
         watcher = FileWatcher()
+        registry = Registry(lambda: self.config, (shell.TOOL,), custom.tools)
         launcher = CliLauncher(
-            self.adapters, terminal, programs, lambda: self.config, self.policy, self.listener.path
+            self.adapters,
+            terminal,
+            programs,
+            lambda: self.config,
+            self.policy,
+            self.listener.path,
+            lambda agent: bool(registry.offered(agent)),
         )
-        services = Services(self.store, Hub(), terminal, watcher, Clock(), launcher)
+        services = Services(self.store, Hub(), terminal, watcher, Clock(), launcher, Calls())
         home = Path(clean.get("HOME") or Path.home())
         supervisor = Supervisor(
             self.adapters, services, self.state_dir / "agents", lambda: self.config, self.policy, home
@@ -102,13 +117,19 @@ class _Daemon:
         async def describe(adapter: Adapter) -> Mapping[str, Any]:
             return await _describe(adapter, launcher, programs)
 
-        api = Api(supervisor, views, self.health, self.policy, describe)
+        def tell(agent: str, data: Mapping[str, Any]) -> None:
+            services.publish(agent, Event(Kind.TOOL, Source.AGENTD, services.clock.now(), data))
+
+        execution = Execution(services.calls, self.policy, tell)
+        tools = ToolRoutes(supervisor, registry, execution, self.policy, clean, self.listener.path)
+        api = Api(supervisor, views, self.health, self.policy, describe, tools.routes())
         for warning in self.policy().warnings:
             self._warn(warning)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(watcher.run)
             nursery.start_soon(self._signals)
             nursery.start_soon(self._trim)
+            await leftovers.end_all(self.state_dir / "agents")
             await nursery.start(supervisor.run)
             nursery.start_soon(self._follow_config)
             watcher.watch(self.config_path, lambda: self.config_changed.set())
@@ -117,6 +138,9 @@ class _Daemon:
             async def until() -> None:
                 await self.asked_to_end.wait()
                 supervisor.closing = True
+                services.calls.cancel(None, "by the daemon, which was asked to end")
+                with trio.move_on_after(TOOLS_END_S):
+                    await services.calls.gone()
 
             await serve(api.app(), self.listener, until)
             nursery.cancel_scope.cancel(reason="the daemon was asked to end")
@@ -182,11 +206,15 @@ async def _describe(adapter: Adapter, launcher: CliLauncher, programs: env.Progr
     """One adapter, as `agentd adapters` shows it."""
     command = launcher.command(adapter)
     version, problem, found = None, None, programs.find(command)
+    native = adapter.native_timeout
     try:
-        version = (await programs.examine(adapter, command, launcher.environment(adapter))).version
+        program = await programs.examine(adapter, command, launcher.environment(adapter))
     except Unsupported as error:
         problem = str(error)
-    native = adapter.native_timeout
+    else:
+        version = program.version
+        if program.facts.get("mcp") is False:
+            native = None
     return {
         "provider": adapter.provider,
         "aliases": list(adapter.aliases),

@@ -98,15 +98,22 @@ class Programs:
         key = self._key(argv)
         if (known := self._load().get(key)) is not None:
             return Program(tuple(known["argv"]), known["version"], known["help"], known["facts"])
-        program = Program(
-            tuple(argv), await self._ask(argv, "--version", env), await self._ask(argv, "--help", env)
-        )
+        version, failed = await self._ask(argv, "--version", env)
+        if failed:
+            # The adapter may know what the program's last words mean, and what would help.
+            await trio.to_thread.run_sync(adapter.examine, Program(tuple(argv), version, ""))
+            raise Unsupported(f"`{' '.join(argv)} --version` ended with status {failed}: {version[-300:]}")
+        text, failed = await self._ask(argv, "--help", env)
+        if failed:
+            raise Unsupported(f"`{' '.join(argv)} --help` ended with status {failed}: {text[-300:]}")
+        program = Program(tuple(argv), version, text)
         facts = await trio.to_thread.run_sync(adapter.examine, program)
         program = replace(program, facts=dict(facts))
         self._save(key, program)
         return program
 
-    async def _ask(self, argv: Sequence[str], flag: str, env: Mapping[str, str]) -> str:
+    async def _ask(self, argv: Sequence[str], flag: str, env: Mapping[str, str]) -> tuple[str, int]:
+        """What the program says, and its exit status."""
         with trio.move_on_after(PROBE_S) as scope:
             try:
                 done = await trio.run_process(
@@ -123,9 +130,7 @@ class Programs:
         if scope.cancelled_caught:
             raise Unsupported(f"`{argv[0]} {flag}` didn't answer within {PROBE_S:g}s")
         text = done.stdout.decode(errors="replace").strip() or done.stderr.decode(errors="replace").strip()
-        if done.returncode:
-            raise Unsupported(f"`{argv[0]} {flag}` ended with status {done.returncode}: {text[-300:]}")
-        return text
+        return text, done.returncode
 
     @staticmethod
     def _key(argv: Sequence[str]) -> str:

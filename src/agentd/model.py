@@ -132,6 +132,9 @@ class Kind(StrEnum):
     """data: `reason`, `text`, `options`."""
     PANE_DEAD = "pane_dead"
     """data: `status`."""
+    TOOL = "tool"
+    """A call of a tool behind the bridge. data: `tool`, `call`, `status` (`started`, `done`, `failed`,
+    `timed_out`, `cancelled`), and for the last two `layer`, `code`, `message`, `session`, `timeout_s`."""
     WARNING = "warning"
     """data: `text`."""
 

@@ -197,7 +197,8 @@ class Look:
     busy: bool = False
     dialog: Dialog | None = None
     waiting: tuple[str, ...] = ()
-    """Texts that wait inside the CLI, as far as it shows them: it has them, though no record says so yet."""
+    """Texts that wait inside the CLI: it has them, though no record says so yet. One that it cuts ends
+    in `…`."""
 
 
 @dataclass(frozen=True)

@@ -16,38 +16,34 @@ from agentd.testing.until import until
 from .install import install
 
 
-def config(release: str) -> str:
-    program = install(release).path
+def setup(release: str, url: str, root: Path) -> str:
+    """What the user's own first run and settings would have written, and the config."""
+    home = root / "home"
+    (home / ".claude").mkdir(exist_ok=True)
+    (home / ".claude.json").write_text(json.dumps({"hasCompletedOnboarding": True}))
+    permissions = {"allow": ["Bash(python3:*)", "Bash(echo:*)"]}
+    (home / ".claude" / "settings.json").write_text(json.dumps({"permissions": permissions}))
     return f"""
 [adapters.claude-code]
-command = [{json.dumps(str(program))}]
+command = [{json.dumps(str(install(release).path))}]
 args = ["--permission-mode", "default"]
 
 [adapters.claude-code.env]
-ANTHROPIC_BASE_URL = "MODEL"
+ANTHROPIC_BASE_URL = "{url}"
 ANTHROPIC_AUTH_TOKEN = "dummy"
 CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC = "1"
 DISABLE_AUTOUPDATER = "1"
 CLAUDE_CODE_MAX_RETRIES = "2"
 
 [trust]
-workspaces = ["ROOT/work"]
+workspaces = ["{root}/work"]
 """
-
-
-def prepare(home: Path, work: Path) -> None:
-    """What the user's own first run and settings would have written."""
-    (home / ".claude").mkdir(exist_ok=True)
-    (home / ".claude.json").write_text(json.dumps({"hasCompletedOnboarding": True}))
-    permissions = {"allow": ["Bash(python3:*)", "Bash(echo:*)"]}
-    (home / ".claude" / "settings.json").write_text(json.dumps({"permissions": permissions}))
 
 
 def subject(release: str) -> Subject:
     return Subject(
         provider="claude-code",
-        config=lambda url, root: config(release).replace("MODEL", url).replace("ROOT", str(root)),
-        prepare=prepare,
+        setup=lambda url, root: setup(release, url, root),
         cli_writes=frozenset({".claude.json"}),
         asking_tool=lambda path: f"@bash touch {path}",
         trust_dialog=lambda place: None,
@@ -74,8 +70,7 @@ class TestClaudeCodeAlone:
         what = subject("claude-code")
         with ScriptedModel() as model:
             daemon = Daemon()
-            daemon.configure(what.config(model.url, daemon.root))
-            what.prepare(daemon.home, daemon.work)
+            daemon.configure(what.setup(model.url, daemon.root))
             if settings:
                 path = daemon.home / ".claude" / "settings.json"
                 more = settings.args[0](daemon.root)

@@ -451,3 +451,15 @@ def test_a_refused_paste_keeps_the_messages_place() -> None:
     story.after(1.5)
     assert story.log == ["paste m1", "paste m1"]
     assert story.outcome("m1") is None
+
+
+def test_a_screen_that_is_still_being_drawn_is_not_unknown() -> None:
+    """A resumed CLI prints its whole conversation first: that takes as long as it takes, but not for ever."""
+    story = Story.ready()
+    story.screen, story.streams = UNKNOWN, True
+    story.send("m1", "hello")
+    story.after(30)
+    assert story.state is State.READY
+    story.screen = EMPTY
+    story.after(1.0)
+    assert story.log == ["paste m1"]

@@ -8,7 +8,7 @@ ever pasted twice. What neither the record nor the composer shows by the end is 
 from __future__ import annotations
 
 from agentd.adapter import shows_draft
-from agentd.agents import turns
+from agentd.agents import readiness, turns
 from agentd.agents.attention import need_person, unknown_screen
 from agentd.agents.effects import ClearDraft, Paste, PressEnter, ReadScreen, Seen, Settle
 from agentd.agents.memory import Delivery, Memory
@@ -23,7 +23,9 @@ FIRST_LOOK_S = 0.4
 LONGEST_LOOK_S = 3.0
 LOOK_BEFORE_S = 0.25
 COMPOSER_WAIT_S = 5.0
-"""How long a screen may be neither composer nor dialog before a person is called."""
+"""How long an unchanged screen may be neither composer nor dialog before a person is called."""
+DRAWING_S = 60.0
+"""How long it may change without becoming one: a resumed conversation of 25,000 lines was drawn for 10 s."""
 LOST_LOOK_S = 5.0
 """When to look again if the terminal refused a look."""
 CLEARS = 8
@@ -35,6 +37,8 @@ def pump(step: Step) -> None:
     """Start the next delivery if the agent can take one now."""
     memory = step.memory
     if memory.delivery or memory.attention or memory.ending_since is not None:
+        return
+    if (memory.queue or memory.steer_queue) and readiness.held_back(step):
         return
     if memory.turn is None and memory.state is State.READY and (memory.steer_queue or memory.queue):
         source = memory.steer_queue or memory.queue
@@ -73,7 +77,7 @@ def accept(step: Step, message: str) -> None:
 
 
 def _begin(step: Step, message: str, *, steer: bool) -> None:
-    step.memory.delivery = Delivery(message, steer, step.now, look_at=step.now + LOST_LOOK_S)
+    step.memory.delivery = Delivery(message, steer, step.now, step.now, look_at=step.now + LOST_LOOK_S)
     step.used()
     step.do(ReadScreen())
 
@@ -103,6 +107,9 @@ def _look_before(step: Step, delivery: Delivery, seen: Seen) -> None:
             delivery.look_at = step.now + LOOK_BEFORE_S
         return
     if not look.composer:
+        drawn = seen.digest != delivery.digest and step.now - delivery.started_at < DRAWING_S
+        if drawn:
+            delivery.digest, delivery.composer_at = seen.digest, step.now
         if step.now - delivery.composer_at > COMPOSER_WAIT_S and not look.busy:
             _put_back(step, delivery)
             unknown_screen(step, seen.tail)

@@ -48,9 +48,16 @@ class StartAgain:
 
 @dataclass(frozen=True)
 class Started:
-    """The pane lives. `session_id` where the CLI was given one."""
+    """The pane lives. `session_id` where the CLI was given one; `await_bridge`: its first prompt is to wait
+    until the bridge is there."""
 
     session_id: str | None
+    await_bridge: bool = False
+
+
+@dataclass(frozen=True)
+class BridgeReady:
+    """The CLI's bridge asked for the agent's tools."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +114,7 @@ Input = (
     | Stop
     | StartAgain
     | Started
+    | BridgeReady
     | StartFailed
     | Seen
     | Gone

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from agentd.adapter import Adapter, LaunchRequest, Unsupported
+from agentd.agents import bridging
 from agentd.agents.life import Life, Records
 from agentd.agents.services import LaunchError
 from agentd.config import Config
@@ -17,7 +18,8 @@ from agentd.tmux.terminal import PaneRef, Terminal, write_private
 
 
 class CliLauncher:
-    """`config` and `policy` are asked at each start, so that a change counts from the next start on."""
+    """`config` and `policy` are asked at each start, so that a change counts from the next start on.
+    `has_tools` says whether an agent may call any, and so gets a bridge."""
 
     def __init__(
         self,
@@ -27,6 +29,7 @@ class CliLauncher:
         config: Callable[[], Config],
         policy: Callable[[], Policy],
         socket: Path,
+        has_tools: Callable[[str], bool] = lambda agent: False,
     ) -> None:
         self._adapters = adapters
         self._terminal = terminal
@@ -34,6 +37,7 @@ class CliLauncher:
         self._config = config
         self._policy = policy
         self._socket = socket
+        self._has_tools = has_tools
 
     def environment(self, adapter: Adapter) -> dict[str, str]:
         """What this provider's CLI is started with, before what the adapter adds."""
@@ -55,6 +59,7 @@ class CliLauncher:
             raise self._error(life, "unsupported", str(error)) from error
         life.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         records.begin()
+        bridge = bridging.bridge(life, self._socket) if self._has_tools(life.row.name) else None
         launch = adapter.launch(
             LaunchRequest(
                 agent=life.row.name,
@@ -69,6 +74,7 @@ class CliLauncher:
                 resume=resume,
                 new_session=str(uuid.uuid4()),
                 args=(*self._config().adapter(adapter.provider).args, *life.args),
+                bridge=bridge,
             )
         )
         for path, text in launch.files.items():
@@ -77,6 +83,7 @@ class CliLauncher:
         for source, path in launch.follow.items():
             records.follow(source, path, from_end=resume is not None)
         life.search = launch.search
+        life.await_bridge = launch.await_bridge and bridge is not None
         output = records.follow_output() if launch.output else None
         pane = await self._terminal.start(
             life.row.name,

@@ -38,6 +38,10 @@ class Life:
     dead process can't speak for the living one."""
     search: bool = False
     """Its records must be searched among the files that its processes hold open."""
+    await_bridge: bool = False
+    """Its first prompt is to wait for the bridge. Counts while the CLI is started."""
+    token: str | None = None
+    """The digest of its bridge's token; None where its CLI has no bridge, or doesn't run."""
 
     @classmethod
     def load(cls, row: AgentRow, folder: Path) -> Life:
@@ -54,6 +58,7 @@ class Life:
             life.get("default", True),
             life.get("run", 0),
             life.get("search", False),
+            token=life.get("token"),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -66,6 +71,7 @@ class Life:
             "default": self.default,
             "run": self.run,
             "search": self.search,
+            "token": self.token,
         }
 
     def save(self, store: Store) -> None:

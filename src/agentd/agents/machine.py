@@ -14,6 +14,7 @@ from agentd.adapter import Adapter
 from agentd.agents import attention, delivery, interruption, readiness, retention, steering, turns
 from agentd.agents.effects import (
     Answered,
+    BridgeReady,
     Effect,
     EndCli,
     Gone,
@@ -101,8 +102,11 @@ class Machine:
             case StartAgain():
                 self.memory.starting_since = self.memory.last_sign_at = now
                 step.do(StartCli(self.memory.session_id if self.memory.has_conversation else None))
-            case Started(session_id):
+            case Started(session_id, await_bridge):
                 self.memory.session_id = session_id or self.memory.session_id
+                self.memory.await_bridge = await_bridge
+            case BridgeReady():
+                readiness.bridge_ready(step)
             case StartFailed(failure):
                 readiness.fail(step, Outcome.FAILED, failure)
             case Gone():
@@ -367,6 +371,8 @@ class Machine:
         times += [when for _, when, _ in readiness.deadlines(memory, self.readiness)]
         if (due := delivery.deadline(memory)) is not None:
             times.append(due)
+        elif memory.bridge_until is not None and (memory.queue or memory.steer_queue):
+            times.append(memory.bridge_until)
         if memory.turn and memory.turn.ending:
             times.append(memory.turn.ending.until)
         if memory.turn and memory.turn.interruption:

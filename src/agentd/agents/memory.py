@@ -31,12 +31,15 @@ class Delivery:
     message: str
     steer: bool
     composer_at: float
-    """When the composer was last seen, or the delivery began."""
+    """When the composer was last seen, the screen without one last changed, or the delivery began."""
+    started_at: float = 0.0
     phase: str = "look"
     clears: int = 0
     presses: int = 0
     look_at: float | None = None
     give_up_at: float | None = None
+    digest: str = ""
+    """The screen without a composer, when it was last read."""
     withdrawn: bool = False
     """Its caller is gone: if the CLI takes it in after all, that turn is ended at once."""
 
@@ -164,6 +167,8 @@ class Memory:
     turn: RunningTurn | None = None
     steers: list[Steer] = field(default_factory=list)
     attention: Attention | None = None
+    given_back: int = 0
+    """How many messages at the head of the queue the CLI gave back from the turn that runs."""
     early_end: dict[str, Any] | None = None
     """The end of a turn that was heard before its beginning."""
     unconfirmed: list[str] = field(default_factory=list)
@@ -190,6 +195,10 @@ class Memory:
     said_goodbye: bool = False
     trust_answered_at: float | None = None
     """When the trust dialog was answered by the trust list."""
+    await_bridge: bool = False
+    """The bridge has not been heard of yet."""
+    bridge_until: float | None = None
+    """No prompt goes in before: the bridge is awaited, or the CLI takes in what it said."""
     deaths: int = 0
     """Times in a row that the CLI died without completing a turn."""
     last_used_at: float = 0.0

@@ -18,7 +18,6 @@ from agentd.adapter import Adapter, Keys
 from agentd.agents import effects as fx
 from agentd.agents.body import Body, Ended, Found
 from agentd.agents.dialogs import DialogError, answer
-from agentd.agents.hub import Published
 from agentd.agents.life import Life, Records
 from agentd.agents.machine import Machine
 from agentd.agents.services import LaunchError, Services
@@ -30,6 +29,12 @@ log = logging.getLogger(__name__)
 
 LAST_WORDS_S = 0.15
 """Hooks are processes of their own: the last ones of a dead CLI may still be writing."""
+DIALOG_SETTLES_S = 0.7
+"""A dialog that was just drawn may be drawn anew, with its first line selected: Claude Code does so 0.3 s
+later where it has MCP servers to start. A key that meets that is lost, or chooses the wrong line."""
+TOOLS_HOLD_S = 1.0
+"""How long an interrupted tool's answer is kept from the CLI: it would go on with its turn before it has
+read the key."""
 
 
 @dataclass(frozen=True)
@@ -249,8 +254,7 @@ class Owner:
     def _publish(self, event: Event) -> None:
         if event.kind in (Kind.ACTIVITY, Kind.TEXT):
             return
-        seq = self._services.store.add_event(self.name, event)
-        self._services.hub.publish(Published(seq, self.name, event))
+        self._services.publish(self.name, event)
 
     async def _act(self, effect: fx.Effect) -> None:
         body = self.body
@@ -271,10 +275,18 @@ class Owner:
                 await body.press(self.adapter.clear)
             case fx.PressInterrupt():
                 await body.press(self.adapter.interrupt)
+                self._interrupt_tools()
             case fx.AnswerDialog(choice):
+                await trio.sleep(DIALOG_SETTLES_S)
                 await self._answer(choice, lambda _: None)
             case _:
                 pass
+
+    def _interrupt_tools(self) -> None:
+        """Whatever the CLI does about its key, the work of its tools ends now."""
+        turn = self.machine.memory.turn
+        by = turn.interruption.by if turn and turn.interruption else "an interruption"
+        self._services.calls.cancel(self.name, f"by {by}", hold_s=TOOLS_HOLD_S)
 
     async def _paste(self, message: str) -> None:
         stored = self.machine.messages[message]
@@ -320,7 +332,7 @@ class Owner:
         except (TmuxError, OSError) as error:
             await self._handle(fx.StartFailed(Failure("start_failed", str(error), session=self.name)))
         else:
-            await self._handle(fx.Started(session_id))
+            await self._handle(fx.Started(session_id, self.life.await_bridge))
 
     async def _pane_ended(self, status: int | None) -> None:
         """The CLI is gone: hear its last words first."""
@@ -331,8 +343,12 @@ class Owner:
         await self._handle(fx.Gone(status, tail))
 
     async def _drop(self) -> None:
-        """End what is left of the pane, and tell what outlived even that."""
-        if left := await self.body.drop():
+        """End what is left of the pane and of its tools, and tell what outlived even that."""
+        self.life.token = None
+        self._services.calls.cancel(self.name, "by agentd, which ended the agent")
+        left = await self.body.drop()
+        await self._services.calls.gone(self.name)
+        if left:
             warning = f"still alive after SIGKILL: {', '.join(left)}"
             self._publish(Event(Kind.WARNING, Source.TMUX, self._services.clock.now(), {"text": warning}))
 

@@ -13,9 +13,13 @@ from agentd.agents.effects import Seen, StartCli
 from agentd.agents.memory import Memory
 from agentd.agents.step import Step
 from agentd.contract import Layer, Readiness, TimedOut, format_duration
-from agentd.model import Failure, Outcome, Receipt, State
+from agentd.model import Failure, Kind, Outcome, Receipt, State
 
 LOOK_S = 0.4
+BRIDGE_S = 15.0
+"""How long a ready CLI's first prompt waits for the bridge: it is there within 0.7 s on an idle machine."""
+BRIDGE_SETTLES_S = 0.3
+"""From the daemon's answer to the tools in the model's next request."""
 
 
 def begin(step: Step, *, resume: str | None, why: str) -> None:
@@ -35,6 +39,8 @@ def begin(step: Step, *, resume: str | None, why: str) -> None:
     memory.retiring = False
     memory.said_goodbye = False
     memory.trust_answered_at = None
+    memory.await_bridge = False
+    memory.bridge_until = None
     memory.turn = None
     memory.expected = []
     memory.late_ends = []
@@ -59,10 +65,35 @@ def ready(step: Step, why: str, source: str) -> None:
         return
     memory.starting_since = None
     memory.look_at = None
+    if memory.await_bridge:
+        memory.bridge_until = step.now + BRIDGE_S
     if memory.attention:
         attention.over(step, why, source)
     step.become(State.READY, why, source)
     step.used()
+
+
+def bridge_ready(step: Step) -> None:
+    """The bridge asked for its tools."""
+    memory = step.memory
+    memory.await_bridge = False
+    if memory.bridge_until is not None:
+        memory.bridge_until = step.now + BRIDGE_SETTLES_S
+
+
+def held_back(step: Step) -> bool:
+    """Whether the first prompt is to wait for the bridge."""
+    memory = step.memory
+    if memory.bridge_until is None:
+        return False
+    if step.now < memory.bridge_until:
+        return True
+    if memory.await_bridge:
+        waited = format_duration(BRIDGE_S)
+        text = f"the bridge was not there within {waited}; the prompt goes in without agentd's tools"
+        step.emit(Kind.WARNING, text=text)
+    memory.await_bridge, memory.bridge_until = False, None
+    return False
 
 
 def seen(step: Step, seen: Seen, *, changed: bool) -> None:

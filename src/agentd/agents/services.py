@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
+from agentd.agents.calls import Calls
 from agentd.agents.clock import Clock
-from agentd.agents.hub import Hub
+from agentd.agents.hub import Hub, Published
 from agentd.agents.life import Life, Records
-from agentd.model import Failure
+from agentd.model import Event, Failure
 from agentd.records.watch import FileWatcher
 from agentd.store import Store
 from agentd.tmux.terminal import PaneRef, Terminal
@@ -44,3 +45,8 @@ class Services:
     watcher: FileWatcher
     clock: Clock
     launcher: Launcher
+    calls: Calls = field(default_factory=Calls)
+
+    def publish(self, agent: str, event: Event) -> None:
+        """Write an event down, and tell whoever listens."""
+        self.hub.publish(Published(self.store.add_event(agent, event), agent, event))

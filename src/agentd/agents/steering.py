@@ -72,7 +72,9 @@ def dropped(step: Step, event: Event) -> None:
         if step.is_message(steer.message, text):
             memory.steers.remove(steer)
             if not steer.withdrawn:
-                memory.queue.insert(0, steer.message)
+                # They are given back in the order they were typed, and go in before what was queued.
+                memory.queue.insert(memory.given_back, steer.message)
+                memory.given_back += 1
                 step.receipt(steer.message, Receipt.QUEUED)
             return
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import trio
 
 from agentd.adapter import Adapter
+from agentd.agents import bridging
 from agentd.agents import effects as fx
 from agentd.agents.life import Life
 from agentd.agents.machine import Machine
@@ -212,6 +213,10 @@ class Supervisor:
             name, number = f"{base}-{number}", number + 1
         return name
 
+    def holder(self, token: str) -> Owner | None:
+        """The agent whose bridge was given this token."""
+        return next((o for o in self.owners.values() if bridging.fits(o.life, token)), None)
+
     # Messages and ends ----------------------------------------------------------------------------
 
     def submit(
@@ -230,6 +235,7 @@ class Supervisor:
     async def stop(self, owner: Owner, by: str) -> bool:
         """End an agent; returns whether there was anything to end."""
         was = bool(owner.life.pane) or owner.state.alive
+        self.services.calls.cancel(owner.name, f"by {by}")
         await owner.ask(fx.Stop(by))
         return was
 

@@ -158,6 +158,7 @@ def begin_by_screen(step: Step, message: str, why: str) -> None:
 def announce(step: Step, turn: RunningTurn, source: str, why: str = "") -> None:
     """Tell everybody that the turn began."""
     step.used()
+    step.memory.given_back = 0
     step.do(BeginTurn(turn.id, turn.message, turn.started_at, turn.origin))
     step.emit(Kind.TURN_STARTED, turn=turn.id, message=turn.message, origin=turn.origin)
     if turn.message:

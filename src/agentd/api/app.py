@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from starlette.applications import Starlette
@@ -22,21 +22,15 @@ from agentd.agents.dialogs import DialogError
 from agentd.agents.owner import Owner
 from agentd.agents.supervisor import Supervisor, TargetError
 from agentd.api.following import Follower
+from agentd.api.refusals import Refused
 from agentd.api.stream import CancelOnDisconnect, EventStream, SendEvent, wants_events
 from agentd.api.views import Views, event_line
 from agentd.contract import Policy
+from agentd.contract.policy import NativeSetting
 from agentd.model import Mode
 from agentd.screen import Dialog
 from agentd.tmux.sanitise import sanitise
 from agentd.tmux.server import TmuxError
-
-
-class Refused(Exception):
-    """A request that can't be met."""
-
-    def __init__(self, status: int, code: str, message: str) -> None:
-        super().__init__(message)
-        self.status, self.code = status, code
 
 
 class Api:
@@ -49,6 +43,7 @@ class Api:
         health: Callable[[], Mapping[str, Any]],
         policy: Callable[[], Policy],
         describe: Callable[[Adapter], Awaitable[Mapping[str, Any]]],
+        more: Sequence[Route] = (),
     ) -> None:
         self._supervisor = supervisor
         self._views = views
@@ -56,6 +51,7 @@ class Api:
         self._health = health
         self._policy = policy
         self._describe = describe
+        self._more = more
 
     def app(self) -> Starlette:
         one = "/v1/agents/{target}"
@@ -74,6 +70,7 @@ class Api:
             Route(f"{one}/interrupt", self.interrupt, methods=["POST"]),
             Route(f"{one}/answer", self.answer, methods=["POST"]),
             Route(f"{one}/explain", self.explain, methods=["GET"]),
+            *self._more,
         ]
         return Starlette(
             routes=routes,
@@ -101,7 +98,10 @@ class Api:
         )
 
     async def timeouts(self, request: Request) -> Response:
-        natives = {name: adapter.native_timeout for name, adapter in self._supervisor.adapters.items()}
+        natives: dict[str, NativeSetting | None] = {}
+        for name, adapter in self._supervisor.adapters.items():
+            native = (await self._describe(adapter))["mcp_timeout"]
+            natives[name] = NativeSetting(native["setting"], native["unit"]) if native else None
         entries = self._policy().matrix(natives)
         return JSONResponse({"layers": [vars(entry) for entry in entries]})
 
@@ -162,6 +162,10 @@ class Api:
         running = bool(memory.turn or memory.delivery)
         if running:
             await owner.ask(fx.Interrupt("agentd interrupt"))
+        elif self._supervisor.services.calls.cancel(owner.name, "by agentd interrupt"):
+            # A tool that outlived the turn it was called in.
+            running = True
+            await self._supervisor.services.calls.gone(owner.name)
         return JSONResponse({"agent": owner.name, "interrupted": running, "turn": turn})
 
     async def answer(self, request: Request) -> Response:

@@ -221,6 +221,8 @@ class Views:
             return f"a person ({memory.attention.reason})"
         if memory.starting_since is not None:
             return "the CLI's word that it takes prompts"
+        if memory.bridge_until is not None and (memory.queue or memory.steer_queue):
+            return "the bridge, with the agent's tools"
         if memory.delivery:
             return f"the record's word that message {memory.delivery.message} was taken in"
         if memory.turn and memory.turn.interruption:

@@ -31,6 +31,7 @@ VERBS = {
     "explain": "Say why an agent is in its state, and who said so.",
     "timeouts": "Print the timeout contract with the values in force.",
     "adapters": "Print the adapters found and the CLI each would run.",
+    "bridge": "Serve an agent's tools to its CLI over MCP (started by the CLIs).",
 }
 
 

@@ -7,7 +7,9 @@ matcher that is no text, all of it is dropped without a word. `//` begins a comm
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
 from collections.abc import Mapping
 from pathlib import Path
 from subprocess import PIPE, Popen, TimeoutExpired
@@ -49,7 +51,7 @@ class Hooks:
             try:
                 output, problem = process.communicate(timeout=float(entry.get("timeout", DEFAULT_S)))
             except TimeoutExpired:
-                process.kill()
+                os.killpg(process.pid, signal.SIGKILL)
                 process.communicate()
                 continue
             if process.returncode == 2:

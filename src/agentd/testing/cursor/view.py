@@ -103,7 +103,7 @@ def spinner(verb: str, tokens: int) -> list[str]:
 
 def follow_ups(texts: Sequence[str], width: int) -> list[str]:
     """What waits for the running turn: what is typed now may go there."""
-    rule = "─" * (width - 20)
+    rule = "─" * max(1, width - 20)
     lines = [f" ┌─ follow-ups {rule}", *(f" │ ○ {clip(text, width - 10)}" for text in texts[:2])]
     hidden = f"+{sum(text.count(chr(10)) for text in texts)} more lines · "
     return ["", *lines, f" │ {hidden}enter send now · ↑ select/edit · esc cancel", f" └{rule}─────────────"]
@@ -112,13 +112,11 @@ def follow_ups(texts: Sequence[str], width: int) -> list[str]:
 def question(build: Build, asked: Question, marked: int, width: int) -> list[str]:
     """A dialog in the composer's place."""
     rows = [
-        f"  {_VIOLET}→ {BOLD}{row.label}{RESET}{_VIOLET} ({row.hint})\x1b[39m"
-        if place == marked
-        else f"    {row.label} ({row.hint})"
+        _choice(clip(row.label, width - len(row.hint) - 16), row.hint, place == marked)
         for place, row in enumerate(asked.shown_rows(build))
     ]
     headline = [f" {BOLD}{_VIOLET}{asked.headline}{RESET}"]
-    note = [f" {DIM}{clip(asked.note, width - 4)}{RESET}"] if asked.note else []
+    note = [f" {DIM}{clip(asked.note, width - 10)}{RESET}"] if asked.note else []
     if asked.boxed and not asked.detail:
         return ["", *box([*headline, *note, "", *rows], width)]
     detail = [f" {clip(line, width - 6)}" for line in asked.detail]
@@ -126,9 +124,16 @@ def question(build: Build, asked: Question, marked: int, width: int) -> list[str
     return ["", *top, "", *headline, *note, *rows]
 
 
+def _choice(label: str, hint: str, marked: bool) -> str:
+    if marked:
+        return f"  {_VIOLET}→ {BOLD}{label}{RESET}{_VIOLET} ({hint})\x1b[39m"
+    return f"    {label} ({hint})"
+
+
 def box(lines: Sequence[str], width: int, corners: str = "┌┐└┘") -> list[str]:
     """The lines within a frame."""
     inner = width - 6
+    lines = [line if cells(clean(line)) <= inner else clip(clean(line), inner) for line in lines]
     return [
         f" {corners[0]}{'─' * inner}{corners[1]}",
         *(f" │{line}{' ' * max(0, inner - cells(clean(line)))}│" for line in lines),

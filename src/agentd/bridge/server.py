@@ -1,0 +1,44 @@
+"""The MCP server on standard input and output, with the official SDK on trio."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import anyio
+import mcp_types as types
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+
+from agentd import __version__
+from agentd.bridge.forward import LIMITS, Forwarder
+from agentd.bridge.settings import Settings
+
+NAME = "api-bridge"
+Context = ServerRequestContext[Any]
+
+
+def serve(settings: Settings, limits: Mapping[str, float] = LIMITS) -> None:
+    """Serve until standard input ends; calls that still run are cancelled then."""
+    anyio.run(_serve, Forwarder(settings, limits), backend="trio")
+
+
+async def _serve(forwarder: Forwarder) -> None:
+    async def list_tools(
+        context: Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
+        tools = [
+            types.Tool(name=t.name, description=t.description, input_schema=dict(t.input_schema))
+            for t in await forwarder.tools()
+        ]
+        return types.ListToolsResult(tools=tools)
+
+    async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+        result = await forwarder.call(params.name, params.arguments or {}, context.session.report_progress)
+        content: list[types.ContentBlock] = [types.TextContent(type="text", text=result.text)]
+        return types.CallToolResult(content=content, is_error=result.is_error)
+
+    server: Server[Any] = Server(NAME, version=__version__, on_list_tools=list_tools, on_call_tool=call_tool)
+    async with stdio_server() as (reading, writing):
+        await server.run(reading, writing, server.create_initialization_options())

@@ -1,0 +1,176 @@
+"""One command of a tool: a session of its own, its output as it comes, and an end that leaves nothing."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+import trio
+
+from agentd import processes
+from agentd.tools.leftovers import marked
+from agentd.tools.registry import Say, ToolError
+
+GRACE_S = 1.0
+"""From SIGTERM to SIGKILL."""
+DRAIN_S = 0.2
+"""How long what a command left behind may still write when the command itself is over."""
+SAY_EVERY_S = 0.2
+"""Progress is told at most this often; what came meanwhile is told together."""
+SAID = 2048
+"""How much of new output is told as progress: the end of it, in bytes."""
+BLOCK = 65536
+
+Heard = Callable[[bytes], None]
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended; `left` processes that it had left running were ended with it."""
+
+    status: int
+    left: int = 0
+
+    def __str__(self) -> str:
+        said = f"exit status {self.status}"
+        if self.status < 0:
+            try:
+                said = f"ended by {signal.Signals(-self.status).name}"
+            except ValueError:
+                said = f"ended by signal {-self.status}"
+        if self.left:
+            said += f"; {self.left} background process{'es' if self.left > 1 else ''} ended with it"
+        return said
+
+
+async def run(
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    mark: Path,
+    out: Heard,
+    errors: Heard | None = None,
+    given: bytes | None = None,
+) -> Ended:
+    """Run a command to its end, in a session (and process group) of its own.
+
+    `mark` is a file that exists while it runs. `out` hears its output; without `errors` standard error is
+    a part of that. When this is cancelled, or the command is over, everything below it is ended: SIGTERM,
+    then SIGKILL after a second.
+
+    Raises:
+        ToolError: it can't be started.
+    """
+    try:
+        process = await trio.lowlevel.open_process(
+            list(argv),
+            stdin=subprocess.DEVNULL if given is None else subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT if errors is None else subprocess.PIPE,
+            cwd=cwd,
+            env=dict(env),
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:
+        raise ToolError(f"the command can't be started: {error}") from error
+    # Nothing has fetched its status yet, so the pid is its own, even if it has ended already.
+    started = processes.start_time(process.pid) or 0.0
+    with marked(mark, process.pid, started):
+        return await _run(process, started, out, errors, given)
+
+
+async def _run(
+    process: trio.Process, started: float, out: Heard, errors: Heard | None, given: bytes | None
+) -> Ended:
+    try:
+        async with trio.open_nursery() as nursery:
+            silent = trio.Event()
+
+            async def read() -> None:
+                async with trio.open_nursery() as readers:
+                    assert process.stdout is not None
+                    readers.start_soon(_read, process.stdout, out)
+                    if errors is not None:
+                        assert process.stderr is not None
+                        readers.start_soon(_read, process.stderr, errors)
+                silent.set()
+
+            nursery.start_soon(read)
+            if given is not None:
+                nursery.start_soon(_feed, process, given)
+            status = await process.wait()
+            with trio.move_on_after(DRAIN_S):
+                await silent.wait()
+            nursery.cancel_scope.cancel(reason="the command is over")
+        return Ended(status, await trio.to_thread.run_sync(_others, process.pid, started))
+    finally:
+        with trio.CancelScope(shield=True):
+            await processes.end_tree(process.pid, started, GRACE_S)
+            with trio.move_on_after(1.0):
+                await process.wait()
+            for stream in (process.stdin, process.stdout, process.stderr):
+                if stream is not None:
+                    await stream.aclose()
+
+
+def _others(pid: int, started: float) -> int:
+    return sum(p.pid != pid and p.status() != psutil.STATUS_ZOMBIE for p in processes.tree(pid, started))
+
+
+async def _feed(process: trio.Process, given: bytes) -> None:
+    assert process.stdin is not None
+    try:
+        async with process.stdin:
+            await process.stdin.send_all(given)
+    except trio.BrokenResourceError:
+        pass  # a command need not read what it is given
+
+
+async def _read(stream: trio.abc.ReceiveStream, heard: Heard) -> None:
+    while data := await stream.receive_some(BLOCK):
+        heard(bytes(data))
+
+
+class Telling:
+    """Tells a call's output as progress while it comes: only what was really said, and not too often."""
+
+    def __init__(self, say: Say) -> None:
+        self._say = say
+        self._total = 0
+        self._new = bytearray()
+        self._something = trio.Event()
+
+    async def while_running(self, command: Awaitable[Ended]) -> Ended:
+        """Tell until the command is over. Raises what the command raises."""
+        problem: ToolError | None = None
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self.run)
+            try:
+                ended = await command
+            except ToolError as error:
+                problem = error
+            nursery.cancel_scope.cancel(reason="the command is over")
+        if problem:
+            raise problem
+        return ended
+
+    def hear(self, data: bytes) -> None:
+        self._total += len(data)
+        self._new += data
+        del self._new[:-SAID]
+        self._something.set()
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        while True:
+            await self._something.wait()
+            self._something = trio.Event()
+            text = self._new.decode("utf-8", "ignore")
+            self._new.clear()
+            await self._say(self._total, text)
+            await trio.sleep(SAY_EVERY_S)

@@ -1,0 +1,60 @@
+"""Commands that a killed daemon left running: each has a mark on disk while it runs, and the next daemon
+ends what is marked. A daemon that is asked to end does so itself."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+import trio
+
+from agentd import processes
+from agentd.tmux.terminal import write_private
+
+log = logging.getLogger(__name__)
+
+GRACE_S = 1.0
+SAME_BOOT_S = 60.0
+"""The time of the boot moves a little when the clock is set."""
+
+
+@contextmanager
+def marked(file: Path, pid: int, started: float) -> Iterator[None]:
+    """The command runs, as long as this block is not left."""
+    try:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_private(file, json.dumps({"pid": pid, "started": started, "boot": psutil.boot_time()}))
+    except OSError as error:
+        # A command that can't be marked runs all the same: only a killed daemon would miss it.
+        log.warning("%s can't be written: %s", file, error)
+    try:
+        yield
+    finally:
+        file.unlink(missing_ok=True)
+
+
+async def end_all(agents: Path) -> None:
+    """End what is marked in the agents' folders."""
+    async with trio.open_nursery() as nursery:
+        for file in agents.glob("*/tools/*.pid"):
+            nursery.start_soon(_end, file)
+
+
+async def _end(file: Path) -> None:
+    try:
+        mark = json.loads(file.read_text(encoding="utf-8"))
+        pid, started, boot = int(mark["pid"]), float(mark["started"]), float(mark["boot"])
+    except (OSError, ValueError, TypeError, KeyError):
+        pass  # half a mark: the daemon was killed before the command could do much
+    else:
+        now = processes.start_time(pid)
+        reused = now is not None and not processes.same(pid, started)
+        if not reused and abs(boot - psutil.boot_time()) < SAME_BOOT_S and processes.tree(pid, started):
+            left = await processes.end_tree(pid, started, GRACE_S)
+            still = f"; still there: {', '.join(left)}" if left else ""
+            log.warning("ended what a killed daemon left running: %s%s", pid, still)
+    file.unlink(missing_ok=True)

@@ -1,0 +1,66 @@
+"""Head and tail for the model, the whole on disk."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from agentd.tools.output import CAP, KEPT_FILES, Output
+
+
+def fed(tmp_path: Path, data: bytes, piece: int, **limits: int) -> Output:
+    output = Output(tmp_path / "tools" / "c1.out", **limits)
+    for start in range(0, len(data), piece):
+        output.add(data[start : start + piece])
+    output.close()
+    return output
+
+
+def test_the_cap_is_the_contracts() -> None:
+    assert CAP == 128 * 1024
+
+
+def test_what_fits_is_shown_whole_and_leaves_no_file(tmp_path: Path) -> None:
+    output = fed(tmp_path, b"x" * 20, 7, cap=20)
+    assert output.text() == "x" * 20
+    assert not output.capped and not output.file.exists()
+    assert repr(output) == "<Output: 20 bytes>"
+
+
+@pytest.mark.parametrize("piece", [1, 3, 9, 10, 11, 20, 26, 1000])
+def test_of_more_the_head_and_the_tail_are_shown(tmp_path: Path, piece: int) -> None:
+    data = b"abcdefghijklmnopqrstuvwxyz" * 4
+    output = fed(tmp_path, data, piece, cap=20)
+    head, note, tail = output.text().split("\n")
+    assert (head, tail) == ("abcdefghij", "qrstuvwxyz")
+    assert note == f"[… 84 bytes are left out here; the whole output is in {output.file} …]"
+    assert output.file.read_bytes() == data
+    assert stat.S_IMODE(output.file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(output.file.parent.stat().st_mode) == 0o700
+
+
+def test_a_character_that_is_cut_is_left_out(tmp_path: Path) -> None:
+    shown = fed(tmp_path, "é".encode() * 40, 5, cap=22).text()
+    assert "\N{REPLACEMENT CHARACTER}" not in shown
+    assert shown.startswith("é" * 5 + "\n") and shown.endswith("\n" + "é" * 5)
+
+
+def test_what_is_no_text_is_shown_all_the_same(tmp_path: Path) -> None:
+    assert fed(tmp_path, b"a\xffb", 9).text() == "a\N{REPLACEMENT CHARACTER}b"
+
+
+def test_an_endless_output_does_not_fill_the_disk(tmp_path: Path) -> None:
+    output = fed(tmp_path, b"y" * 1000, 64, cap=20, whole=100)
+    assert output.file.stat().st_size == 100
+    assert f"its first 100 bytes are in {output.file}" in output.text()
+
+
+def test_the_oldest_files_go(tmp_path: Path) -> None:
+    for number in range(KEPT_FILES + 3):
+        output = Output(tmp_path / f"{number}.out", cap=2)
+        output.add(b"more than that")
+        output.close()
+    assert len(list(tmp_path.glob("*.out"))) == KEPT_FILES
+    assert (tmp_path / f"{KEPT_FILES + 2}.out").exists()

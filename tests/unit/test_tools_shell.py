@@ -1,0 +1,134 @@
+"""`execute_shell_command` with real processes."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+
+from agentd.contract import TimedOut
+from agentd.tools.registry import Call, Result, ToolError
+from agentd.tools.shell import execute
+from tests.unit.tool_calls import Progress, call, living, pids_in
+
+
+async def shell(tmp_path: Path, command: str, say: Progress | None = None, **more: Any) -> Result:
+    return await execute(call(tmp_path, "execute_shell_command", say, command=command, **more))
+
+
+async def test_output_and_status(tmp_path: Path) -> None:
+    assert await shell(tmp_path, "echo out; echo err >&2") == Result("out\nerr\n[exit status 0]")
+    assert await shell(tmp_path, "printf half; exit 3") == Result("half\n[exit status 3]")
+    assert await shell(tmp_path, "kill -9 $$") == Result("[ended by SIGKILL]")
+    assert not list((tmp_path / "own").rglob("*.*")), "nothing is left on disk"
+
+
+async def test_it_runs_in_the_workspace_with_a_plain_environment(tmp_path: Path) -> None:
+    (tmp_path / "work" / "sub").mkdir(parents=True)
+    assert (await shell(tmp_path, "pwd")).text == f"{tmp_path}/work\n[exit status 0]"
+    assert (await shell(tmp_path, "pwd", cwd="sub")).text == f"{tmp_path}/work/sub\n[exit status 0]"
+    assert (await shell(tmp_path, "pwd", cwd="/")).text == "/\n[exit status 0]"
+    assert (await shell(tmp_path, "echo $TERM $PAGER; tty; cat")).text.startswith("dumb cat\nnot a tty\n")
+    assert f"HOME={tmp_path}" in (await shell(tmp_path, "env")).text
+
+
+@pytest.mark.parametrize(("command", "more"), [("ls", {"cwd": "nowhere"}), ("a\0b", {}), ("x" * 300_000, {})])
+async def test_what_can_not_be_started_says_why(tmp_path: Path, command: str, more: dict[str, Any]) -> None:
+    with pytest.raises(ToolError, match=r"no directory|can't be started"):
+        await shell(tmp_path, command, **more)
+
+
+async def test_progress_is_what_it_says_as_it_says_it(tmp_path: Path) -> None:
+    say = Progress()
+    result = await shell(tmp_path, "echo one; sleep 0.4; echo two; sleep 0.4", say)
+    assert result.text == "one\ntwo\n[exit status 0]"
+    assert say.said == [(4, "one\n"), (8, "two\n")]
+
+
+async def test_a_silent_command_makes_no_progress(tmp_path: Path) -> None:
+    say = Progress()
+    await shell(tmp_path, "sleep 0.6", say)
+    assert say.said == []
+
+
+async def test_a_talkative_command_is_told_in_few_words(tmp_path: Path) -> None:
+    say = Progress()
+    result = await shell(tmp_path, "seq 1 60000; sleep 0.3", say)
+    assert len(say.said) < 10 and all(len(text) <= 2048 for _, text in say.said)
+    assert result.text.startswith("1\n2\n") and result.text.endswith("60000\n[exit status 0]")
+    [file] = (tmp_path / "own" / "tools").glob("*.out")
+    assert file.read_text() == "".join(f"{n}\n" for n in range(1, 60001))
+    assert str(file) in result.text and len(result.text) < 128 * 1024 + 300
+
+
+async def test_the_callers_own_limit(tmp_path: Path) -> None:
+    made = call(
+        tmp_path, "execute_shell_command", command="echo $$ > p; echo so far; sleep 60", timeout_s=0.5
+    )
+    with pytest.raises(TimedOut) as caught:
+        await execute(made)
+    assert str(caught.value) == (
+        "TIMEOUT layer=workflow tool=execute_shell_command session=a timeout=500ms: "
+        "the caller's own timeout_s passed; the command was ended, with everything below it"
+    )
+    assert made.so_far() == "so far\n"
+    assert not living(pids_in(tmp_path / "work" / "p"))
+
+
+STUBBORN = """
+trap '' TERM HUP INT
+(trap '' TERM HUP INT; echo $BASHPID >> pids; while :; do sleep 100; done) &
+(trap '' TERM HUP INT; (echo $BASHPID >> pids; exec sleep 1000) & sleep 0.1) &
+setsid sh -c 'echo $$ >> pids; trap "" TERM; sleep 1000; sleep 1000' &
+echo $$ >> pids; echo started; while :; do sleep 100; done
+"""
+
+
+@pytest.mark.parametrize("command", ["echo $$ >> pids; echo started; sleep 1000", STUBBORN])
+async def test_cancelling_leaves_nothing_within_two_seconds(tmp_path: Path, command: str) -> None:
+    pids: list[int] = []
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(shell, tmp_path, command)
+        wanted = command.count(">> pids")
+        with trio.fail_after(20):
+            while len(pids := pids_in(tmp_path / "work" / "pids")) < wanted:
+                await trio.sleep(0.02)
+        await trio.sleep(0.2)
+        assert living(pids) == pids
+        before = time.monotonic()
+        nursery.cancel_scope.cancel()
+    assert time.monotonic() - before < 2
+    assert not living(pids)
+    assert not list((tmp_path / "own" / "tools").iterdir()), "no mark and no output is left"
+
+
+async def test_what_runs_on_in_the_background_ends_with_its_command(tmp_path: Path) -> None:
+    result = await shell(
+        tmp_path, "sleep 1000 & echo $! > p; sleep 1000 >/dev/null 2>&1 & echo $! >> p; echo on"
+    )
+    assert result.text == "on\n[exit status 0; 2 background processes ended with it]"
+    pids = pids_in(tmp_path / "work" / "p")
+    assert len(pids) == 2 and not living(pids)
+
+
+async def test_last_words_of_the_background_are_heard(tmp_path: Path) -> None:
+    assert (await shell(tmp_path, "(sleep 0.05; echo late) & echo early")).text.startswith("early\nlate\n")
+
+
+async def test_it_is_in_a_session_of_its_own(tmp_path: Path) -> None:
+    text = (await shell(tmp_path, "echo $$; ps -o sid= -p $$")).text.split()
+    assert text[0] == text[1] != str(os.getsid(0))
+
+
+async def test_progress_that_nobody_takes_does_not_hold_it_up(tmp_path: Path) -> None:
+    async def forever(progress: float, message: str) -> None:
+        await trio.sleep_forever()
+
+    plain = call(tmp_path, "execute_shell_command", command="echo one; sleep 0.3; echo two")
+    made = Call(plain.id, plain.caller, plain.tool, plain.arguments, forever)
+    with trio.fail_after(20):
+        assert (await execute(made)).text == "one\ntwo\n[exit status 0]"
