@@ -30,7 +30,7 @@ class Codex:
         resume=True,
         ready_by_screen_s=2.0,
         approvals="output",
-        tested="0.171.0 and 0.155.1 as installed from npm, against a scripted model",
+        tested="0.171.0 and 0.155.1 as installed from npm, against a scripted model; 0.147.0 once",
         unverified=(
             "releases between the tested ones",
             "a real account: sign-in, rate-limit and usage-limit screens, update dialog",

@@ -203,8 +203,10 @@ class CodexReader:
         """What the CLI asks about: the newest call that is still open, as far as the rollout tells."""
         calls = list(self.memory.get("calls", {}).values())
         tool, detail = calls[-1] if calls else (None, "")
-        text = f"{tool}: {detail}" if detail else f"Codex asks about {tool or 'something'}"
-        return {"text": text, "tool": tool, "reason": _REASONS.get(kind, Reason.APPROVAL)}
+        reason = _REASONS.get(kind, Reason.APPROVAL)
+        what = "a question" if reason is Reason.QUESTION else "for an approval"
+        text = f"{tool}: {detail}" if detail else f"Codex asks {what}"
+        return {"text": text, "tool": tool, "reason": reason}
 
 
 def _count(texts: Sequence[str], text: str) -> int:

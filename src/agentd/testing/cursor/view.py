@@ -19,10 +19,10 @@ LOGIN = "Press any key to log in..."
 TRUSTING = "⏳ Trusting workspace..."
 REJECTION = "Reason for rejection (Enter to submit, Esc to cancel)"
 
-_DARK = "\x1b[48;2;21;21;21m"
-_BLOCK = "\x1b[48;2;36;36;40m"
-_EDGE = "\x1b[38;2;21;21;21m"
-_VIOLET = "\x1b[38;2;167;139;250m"
+_DARK = "\x1b[48;2;24;24;24m"
+_BLOCK = "\x1b[48;2;40;40;44m"
+_EDGE = "\x1b[38;2;24;24;24m"
+_VIOLET = "\x1b[38;2;160;130;240m"
 _PLAIN_BACK = "\x1b[49m"
 
 
@@ -98,7 +98,7 @@ def footer(model: str, folder: str, width: int, *, used: str = "", everything: b
 
 
 def spinner(verb: str, tokens: int) -> list[str]:
-    return ["", f" ⠰⠰ {BOLD}{verb}{RESET}" + (f"  {tokens} tokens" if tokens else "")]
+    return ["", f" ⠴⠦ {BOLD}{verb}{RESET}" + (f"  {tokens} tokens" if tokens else "")]
 
 
 def follow_ups(texts: Sequence[str], width: int) -> list[str]:
@@ -150,8 +150,8 @@ def trust(
         "",
         "  ⚠ Workspace Trust Required",
         "",
-        "  Cursor Agent can execute code and access files in this directory.",
-        *(["  This will also enable the MCP servers configured for this workspace."] if servers else []),
+        "  The agent will read files here, and run code.",
+        *(["  The MCP servers of this workspace will be started too."] if servers else []),
         "",
         "  Do you trust the contents of this directory?",
         "",
@@ -160,7 +160,7 @@ def trust(
         "",
         *(f"  {'▶' if place == marked else ' '} {row}" for place, row in enumerate(rows)),
         "",
-        "  Use arrow keys to navigate, Enter to select, or press the key shown",
+        "  Arrows move, Enter takes the marked line; its key does both",
         "",
     ]
     return [*box(lines, width, "╭╮╰╯"), *(["", f"  {TRUSTING}"] if trusting else [])]
