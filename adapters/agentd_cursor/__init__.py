@@ -36,7 +36,9 @@ class Cursor:
         interrupt_evidence="record",
         resume=True,
         # The banner is painted before keys are heard; others wait 2 s, and 3 s after a trust dialog.
-        ready_by_screen_s=3.0,
+        ready_by_screen_s=15.0,
+        ready_needs_screen_s=2.0,
+        enter_after_s=0.4,
         approvals="screen",
         tested="no release of the CLI: a simulator of the builds 2026.06, 2026.07 and 2026.09",
         unverified=(

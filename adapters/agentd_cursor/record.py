@@ -108,6 +108,7 @@ class _Hooks:
             born.append(chat)
             del born[:-REMEMBERED]
             self._begin_chat(chat)
+            return [(Kind.SESSION_STARTED, {"session_id": chat, "resumed": False})]
         return [(Kind.ACTIVITY, {})]
 
     def _begin_chat(self, chat: str) -> None:

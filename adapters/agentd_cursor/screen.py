@@ -295,7 +295,9 @@ def _rejection(lines: Sequence[str], composer: _Composer | None) -> Dialog | Non
     if not (_directly_above(_REJECTION, lines) if composer else any(map(_REJECTION.match, lines[-_LAST:]))):
         return None
     todo = "`deny` leaves the reason empty; attach to give one"
-    return Dialog(Reason.APPROVAL, "Reason for rejection?", deny_keys=("Enter",), fixed=todo)
+    return Dialog(
+        Reason.APPROVAL, "Reason for rejection?", deny_keys=("Enter",), fixed=todo, completes=("Enter",)
+    )
 
 
 def _waiting(lines: Sequence[str]) -> tuple[str, ...]:

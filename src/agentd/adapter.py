@@ -44,6 +44,11 @@ class Capabilities:
     """Where an approval is seen: `hook`, `record`, `output`, `screen`, or `none`."""
     tested: str
     """The releases it was tested with, and how."""
+    enter_after_s: float = 0.0
+    """How long a paste must stand before Enter is pressed."""
+    ready_needs_screen_s: float | None = None
+    """Where the CLI's word that its session started comes before it hears keys: how long the composer must
+    stand on the screen after that word."""
     unverified: tuple[str, ...] = ()
     """What nobody could check."""
 
@@ -187,6 +192,28 @@ class Adapter(Protocol):
         ...
 
 
+@runtime_checkable
+class Tenant(Protocol):
+    """An adapter whose CLI reads files of the workspace: they are there only while an agent needs them. Both
+    methods do input and output; they are run in a thread and may wait for a lock."""
+
+    def prepare(self, request: LaunchRequest) -> None:
+        """Put there what this agent's CLI needs, right before it is started. Done twice it is no error.
+
+        Raises:
+            Unsupported: it can't be done; the text names the file, and nothing was changed.
+        """
+        ...
+
+    def release(self, agent: str, folder: Path) -> None:
+        """Take away what only this agent needed: its CLI has ended. An agent that has nothing is no error.
+
+        Raises:
+            Unsupported: it can't be done now; the next release of any agent tries it again.
+        """
+        ...
+
+
 _INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]"
 )
@@ -205,6 +232,12 @@ def shows_draft(draft: str, sent: str) -> bool:
         return False
     whole = squeeze(sent)
     return whole.startswith(seen) or seen.startswith(whole[:200]) or whole.endswith(seen)
+
+
+def shows_waiting(shown: str, sent: str) -> bool:
+    """Whether a text that waits inside the CLI is what was sent; the CLI cuts a long one with a `…`."""
+    seen, whole = squeeze(shown), squeeze(sent)
+    return whole.startswith(seen[:-1]) if seen.endswith("…") else seen == whole
 
 
 def load_adapters(warn: Callable[[str], None] = lambda _: None) -> dict[str, Adapter]:

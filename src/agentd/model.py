@@ -117,7 +117,8 @@ class Kind(StrEnum):
     SESSION_ENDED = "session_ended"
     """The CLI says goodbye. data: `reason`."""
     ACTIVITY = "activity"
-    """A sign of life that says nothing else."""
+    """A sign of life that says nothing else. data: `search` (true: the CLI works on something, maybe in
+    another record: ask `Adapter.records` again)."""
 
     # What agentd itself adds.
     STATE = "state"

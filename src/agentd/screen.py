@@ -169,6 +169,8 @@ class Dialog:
     deny_keys: tuple[str, ...] = ()
     """The keys for either, where the dialog has no line for it."""
     fixed: str | None = None
+    completes: tuple[str, ...] = ()
+    """It only asks for more about an answer just given: the keys that leave that open."""
 
     def index_of(self, choice: str) -> int | None:
         """The option that `approve`, `deny` or a number (from 1, in the order shown) means."""

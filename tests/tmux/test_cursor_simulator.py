@@ -1,7 +1,4 @@
-"""The adapter of Cursor through a real daemon, against the simulator's builds: no test can have the real CLI.
-
-What agentd's core doesn't do by itself yet, the fixture does: `prepare` puts the hooks into the workspace.
-"""
+"""The adapter of Cursor through a real daemon, against the simulator: no test can have the real CLI."""
 
 from __future__ import annotations
 
@@ -17,8 +14,6 @@ from typing import Any
 
 import pytest
 
-from agentd.adapter import LaunchRequest, Program
-from agentd.contract import Policy
 from agentd.model import Reason
 from agentd.screen import Look, Screen
 from agentd.testing import processes
@@ -44,20 +39,6 @@ class Bench:
     def __init__(self, daemon: Daemon, build: str) -> None:
         self.daemon = daemon
         self.build = build
-
-    def prepare(self) -> None:
-        folder = self.daemon.state / "agents" / NAME
-        request = LaunchRequest(
-            agent=NAME,
-            program=Program((), "", ""),
-            cwd=self.daemon.work,
-            folder=folder,
-            hook=(str(folder / "spool"),),
-            policy=Policy(),
-            home=self.daemon.home,
-            environment={},
-        )
-        Cursor().prepare(request)
 
     def begin(self, text: str, *options: str) -> Running:
         return self.daemon.begin("send", "cursor", "-q", *options, given=text.encode())
@@ -91,10 +72,6 @@ class Bench:
         asked = self.send(question, "--on-attention", "exit")
         assert asked.code == 3 and self.agent()["attention"] == "approval", asked
         assert self.answer(choice).code == 0
-        if choice == "deny" and self.build > "2026.07":
-            # These builds ask why.
-            until("the second question", lambda: (self.agent()["dialog"] or {}).get("answers") == ["deny"])
-            self.answer("deny")
         return self.wait()
 
 
@@ -111,7 +88,6 @@ def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
         (daemon.home / ".cursor").mkdir()
         (daemon.home / ".cursor" / "cli-config.json").write_text(json.dumps(permissions))
         bench = Bench(daemon, request.param)
-        bench.prepare()
         yield bench
         assert json.loads((daemon.home / ".cursor" / "cli-config.json").read_text()) == permissions
 
@@ -120,11 +96,8 @@ def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
 def newest(open_daemon: Callable[..., Daemon]) -> Callable[..., Bench]:
     """A daemon of the test's own with the newest build, given these arguments."""
 
-    def start(*args: str, hooks: bool = True, trusted: bool = True) -> Bench:
-        bench = Bench(open_daemon(config(NEWEST, *args, trusted=trusted)), NEWEST)
-        if hooks:
-            bench.prepare()
-        return bench
+    def start(*args: str, trusted: bool = True) -> Bench:
+        return Bench(open_daemon(config(NEWEST, *args, trusted=trusted)), NEWEST)
 
     return start
 
@@ -217,7 +190,6 @@ def test_killed_and_resumed(bench: Bench) -> None:
     os.kill(bench.agent()["pid"], signal.SIGKILL)
     assert running.finish().code == 5
     assert bench.agent()["state"] == "lost"
-    bench.prepare()
     assert "prompt 1 " not in bench.say("where are we"), "the chat goes on"
     assert bench.agent()["session_id"] == session
 
@@ -227,7 +199,6 @@ def test_left_and_resumed(bench: Bench) -> None:
     session = bench.agent()["session_id"]
     bench.daemon.pane(NAME).keys("C-d")
     until("the CLI has left", lambda: bench.agent()["pid"] is None)
-    bench.prepare()
     assert bench.say("@say resumed") == "resumed"
     assert bench.agent()["session_id"] == session
 
@@ -249,7 +220,6 @@ def test_stop_leaves_no_process(bench: Bench) -> None:
     assert len(pids) > 1, "the worker"
     assert bench.daemon.run("stop", NAME).code == 0
     assert not any(processes.alive(pid) for pid in pids)
-    bench.prepare()
 
 
 # The start, and what stands in its way -----------------------------------------------------------
@@ -285,7 +255,7 @@ def test_a_limit(newest: Callable[..., Bench]) -> None:
 
 
 def test_without_hooks_the_transcript_is_found(newest: Callable[..., Bench]) -> None:
-    bench = newest("--force", hooks=False)
+    bench = newest("--force", "--no-hooks")
     assert bench.say("@say one") == "one"
     assert bench.say("@say I'll look.\n@bash true\n@say done") == "done"
     assert bench.send("@err boom").code == 1
@@ -404,3 +374,30 @@ def test_a_person_widens_the_allowlist(program: Callable[..., Simulator]) -> Non
         one.ready()
     allowed = json.loads((one.root / ".cursor" / "cli-config.json").read_text())
     assert allowed == {"permissions": {"allow": ["Shell(echo)"]}}
+
+
+def test_the_workspace_gets_its_files_back(newest: Callable[..., Bench]) -> None:
+    """The user's hooks stay, ours stand beside them while an agent lives, and then not a byte differs,
+    also where the daemon was killed meanwhile."""
+    bench = newest()
+    folder = bench.daemon.work / ".cursor"
+    folder.mkdir()
+    own = '{ "version": 1,\n  "hooks": { "stop": [ {"command": "true"} ] } }\n'
+    (folder / "hooks.json").write_text(own)
+    bench.say("@say with hooks")
+    assert "sessionStart" in (folder / "hooks.json").read_text()
+    bench.daemon.restart(signal.SIGKILL)
+    assert bench.daemon.run("stop", NAME).code == 0
+    assert (folder / "hooks.json").read_text() == own
+    assert [path.name for path in folder.iterdir()] == ["hooks.json"]
+
+
+def test_a_file_that_does_not_parse_is_left_alone(newest: Callable[..., Bench]) -> None:
+    bench = newest()
+    folder = bench.daemon.work / ".cursor"
+    folder.mkdir()
+    (folder / "hooks.json").write_text("{ broken")
+    done = bench.send("@say never", "--json")
+    assert (done.code, done.json["error"]["code"]) == (1, "workspace")
+    assert str(folder / "hooks.json") in done.json["error"]["message"]
+    assert (folder / "hooks.json").read_text() == "{ broken"

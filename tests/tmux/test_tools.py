@@ -9,6 +9,7 @@ import socket
 import stat
 import time
 from collections.abc import Callable, Iterator
+from http.client import HTTPResponse
 from pathlib import Path
 from typing import Any
 
@@ -62,13 +63,10 @@ class Request:
         self.socket.sendall("\r\n".join([*lines, "", ""]).encode() + content)
 
     def read(self) -> tuple[int, str]:
-        """The status, and everything behind the head."""
-        with self.socket:
-            whole = b""
-            while piece := self.socket.recv(65536):
-                whole += piece
-        head, _, rest = whole.partition(b"\r\n\r\n")
-        return int(head.split()[1]), rest.decode()
+        """The status and the body."""
+        with self.socket, HTTPResponse(self.socket) as response:
+            response.begin()
+            return response.status, response.read().decode()
 
     def close(self) -> None:
         self.socket.close()

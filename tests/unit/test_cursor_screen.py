@@ -3,9 +3,6 @@ are read where `AGENTD_CURSOR_CAPTURES` names their folder."""
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import pytest
 
 from agentd.model import Reason
@@ -240,30 +237,3 @@ def test_what_stands_where_the_composer_isnt(line: str, reason: Reason) -> None:
     assert found.text == f"{line}\nmore about it"
     assert see([*BANNER, f"  {line}", "", "", *composer(BUILDS[-1])]).composer, "in somebody's text"
     assert see([*BANNER, f"  he said: {line} again"]) == Look()
-
-
-@pytest.mark.skipif("AGENTD_CURSOR_CAPTURES" not in os.environ, reason="panes that others captured")
-def test_panes_that_others_captured() -> None:
-    seen = 0
-    for path in sorted(Path(os.environ["AGENTD_CURSOR_CAPTURES"]).iterdir()):
-        name = path.name
-        if path.suffix not in (".txt", ".ansi") or "2025" in name:
-            continue
-        look = Cursor().look(Screen.captured(path.read_text().split("\n")))
-        if name.startswith(("ready", "excerpt-turn", "excerpt-fresh")):
-            assert look == Look(composer=True, draft=""), name
-        elif name.startswith("working"):
-            assert look == Look(composer=True, draft="", busy=True), name
-        elif "waiting-approval" in name or "mode-switch" in name:
-            assert look.dialog and look.dialog.reason is Reason.APPROVAL, name
-            assert None not in (look.dialog.approve, look.dialog.deny), name
-        elif "trusting" in name:
-            assert look == Look(busy=True), name
-        elif "trust" in name:
-            assert look.dialog and look.dialog.reason is Reason.TRUST, name
-        elif "queued" in name:
-            assert look == Look(), name
-        else:
-            continue
-        seen += 1
-    assert seen > 30

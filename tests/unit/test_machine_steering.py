@@ -6,6 +6,7 @@ import pytest
 
 from agentd.agents.delivery import CONFIRM_S
 from agentd.model import Mode, Outcome, Receipt
+from agentd.screen import Look
 from tests.unit.story import BUSY, EMPTY, Story, draft
 
 
@@ -311,3 +312,31 @@ def test_the_cli_dies_with_a_steer_inside() -> None:
     story.die()
     assert story.outcome("s1") == (Outcome.LOST, None)
     assert repr(story) == "<Machine a lost>"
+
+
+# What only the screen shows ------------------------------------------------------------------------
+
+
+def waits(*texts: str, busy: bool = True) -> Look:
+    return Look(composer=True, draft="", busy=busy, waiting=texts)
+
+
+@pytest.mark.parametrize("shown", ["s1 and a long text", "s1 and\na lo…"])
+def test_a_steer_that_is_seen_inside_the_cli_is_steered(shown: str) -> None:
+    """While a tool runs, a CLI may write nothing of it until the tool is over."""
+    story = Story.working(key="k1")
+    story.steer("s1", "s1 and a long text")
+    story.screen = waits("another", shown)
+    story.after(CONFIRM_S * 2)
+    assert story.receipts["s1"] == [Receipt.QUEUED, Receipt.STEERED]
+    story.record.steer_joined("s1 and a long text")
+    story.record.done("both", key="k1")
+    assert story.outcome("work") == story.outcome("s1") == (Outcome.COMPLETED, "both")
+
+
+def test_another_text_that_waits_proves_nothing() -> None:
+    story = Story.working(key="k1")
+    story.steer("s1")
+    story.screen = waits("s1 but longer", "s")
+    story.after(CONFIRM_S + 1)
+    assert story.receipts["s1"] == [Receipt.QUEUED, Receipt.UNCONFIRMED]

@@ -13,7 +13,7 @@ from pathlib import Path
 import trio
 
 from agentd import processes
-from agentd.adapter import Adapter, Keys
+from agentd.adapter import Adapter, Keys, Tenant, Unsupported
 from agentd.agents.life import Life, Records
 from agentd.agents.services import Services
 from agentd.screen import Look, Screen
@@ -24,6 +24,7 @@ log = logging.getLogger(__name__)
 
 GRACE_S = 3.0
 """From SIGTERM to SIGKILL when a CLI is ended."""
+ENTER_AGAIN_S = 2.0
 POLITE_S = 10.0
 """How long a CLI may take to leave by its own command."""
 SEARCH_S = 30.0
@@ -85,7 +86,12 @@ class Body:
         Raises:
             LaunchError, TmuxError, OSError: it can't be started.
         """
-        pane, session_id = await self._launcher.launch(self._life, self._records, resume)
+        try:
+            pane, session_id = await self._launcher.launch(self._life, self._records, resume)
+        except BaseException:
+            with trio.CancelScope(shield=True):
+                await self.release()
+            raise
         self._life.pane = pane
         self.watch(pane)
         if resume:
@@ -162,8 +168,13 @@ class Body:
             try:
                 await self.press(self._adapter.clear)
                 await self.paste(self._adapter.leave)
-                await self.press(Keys(("Enter",)))
-                await self._terminal.gone(self._pane)
+                while True:
+                    # Some CLIs complete the command with the first Enter.
+                    await self.press(Keys(("Enter",)))
+                    with trio.move_on_after(ENTER_AGAIN_S) as patience:
+                        await self._terminal.gone(self._pane)
+                    if not patience.cancelled_caught:
+                        return
             except TmuxError as error:
                 log.warning("%s: %s", self._life.row.name, error)
 
@@ -183,3 +194,14 @@ class Body:
             return []
         finally:
             self._life.pane = None
+            await self.release()
+
+    async def release(self) -> None:
+        """No CLI of this agent lives: give the workspace its files back."""
+        if not isinstance(self._adapter, Tenant):
+            return
+        try:
+            row = self._life.row
+            await trio.to_thread.run_sync(self._adapter.release, row.name, self._life.folder)
+        except Unsupported as error:
+            log.warning("%s: %s", self._life.row.name, error)

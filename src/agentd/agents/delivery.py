@@ -7,13 +7,13 @@ ever pasted twice. What neither the record nor the composer shows by the end is 
 
 from __future__ import annotations
 
-from agentd.adapter import shows_draft
-from agentd.agents import readiness, turns
+from agentd.adapter import shows_draft, shows_waiting
+from agentd.agents import readiness, steering, turns
 from agentd.agents.attention import need_person, unknown_screen
 from agentd.agents.effects import ClearDraft, Paste, PressEnter, ReadScreen, Seen, Settle
 from agentd.agents.memory import Delivery, Memory
 from agentd.agents.step import Step
-from agentd.model import Failure, Kind, Mode, Outcome, Receipt, State
+from agentd.model import Event, Failure, Kind, Mode, Outcome, Receipt, Source, State
 
 CONFIRM_S = 30.0
 """How long the record may stay silent after a paste. A loaded machine was seen to take seconds; a CLI
@@ -123,6 +123,9 @@ def _look_before(step: Step, delivery: Delivery, seen: Seen) -> None:
             delivery.look_at = step.now + 1.0
             step.memory.fact.text = "a person is typing in the pane; the message waits for an empty composer"
             return
+        if look.draft != delivery.draft:
+            # It gets shorter.
+            delivery.draft, delivery.clears = look.draft, 0
         if delivery.clears >= CLEARS:
             step.memory.delivery = None
             step.receipt(delivery.message, Receipt.REJECTED)
@@ -164,12 +167,20 @@ def _look_after(step: Step, delivery: Delivery, seen: Seen) -> None:
         delivery.presses += 1
         step.do(PressEnter())
         return
+    sent = step.sent_text(delivery.message) if message else ""
+    if sent and any(shows_waiting(text, sent) for text in look.waiting):
+        if step.memory.turn:
+            steering.waiting(step, Event(Kind.STEER_WAITING, Source.SCREEN, step.now, {"text": sent}))
+        else:
+            # The CLI has it, and is busy with itself: it starts its servers, or compacts.
+            delivery.give_up_at = step.now + CONFIRM_S
+        return
     if not raw or look.dialog:
         return
     if not look.composer and step.now - delivery.composer_at > COMPOSER_WAIT_S:
         _gone_by_screen(step, delivery, "the command put something in the composer's place")
         unknown_screen(step, seen.tail)
-    elif look.composer and not look.draft and not look.busy:
+    elif look.composer and not look.draft and (not look.busy or step.memory.turn is None):
         delivery.clears += 1
         if delivery.clears >= RAW_GONE_LOOKS:
             _gone_by_screen(step, delivery, "the composer took the command in")

@@ -37,6 +37,18 @@ async def answer(
         raise DialogError("none", "there is no dialog on the screen to answer")
     if not answers(dialog):
         raise DialogError("choice", f"this can't be answered from here: {dialog.fixed or 'attach and look'}")
+    await _give(dialog, choice, look, press)
+    if dialog.index_of(choice) == dialog.deny and dialog.deny is not None:
+        # Some CLIs ask why.
+        after = await _changed(dialog, look)
+        if after and after.completes:
+            await press(Keys(after.completes))
+
+
+async def _give(
+    dialog: Dialog, choice: str, look: Callable[[], Awaitable[Look]], press: Callable[[Keys], Awaitable[None]]
+) -> None:
+    """Choose this."""
     if keys := {"approve": dialog.approve_keys, "deny": dialog.deny_keys}.get(choice):
         await press(Keys(keys))
         return

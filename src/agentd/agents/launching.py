@@ -6,7 +6,9 @@ import uuid
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from agentd.adapter import Adapter, LaunchRequest, Unsupported
+import trio
+
+from agentd.adapter import Adapter, LaunchRequest, Tenant, Unsupported
 from agentd.agents import bridging
 from agentd.agents.life import Life, Records
 from agentd.agents.services import LaunchError
@@ -60,23 +62,27 @@ class CliLauncher:
         life.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         records.begin()
         bridge = bridging.bridge(life, self._socket) if self._has_tools(life.row.name) else None
-        launch = adapter.launch(
-            LaunchRequest(
-                agent=life.row.name,
-                program=program,
-                cwd=cwd,
-                folder=life.folder,
-                hook=life.hook_argv(),
-                policy=self._policy(),
-                home=Path(env.get("HOME") or Path.home()),
-                environment=env,
-                model=life.row.model,
-                resume=resume,
-                new_session=str(uuid.uuid4()),
-                args=(*self._config().adapter(adapter.provider).args, *life.args),
-                bridge=bridge,
-            )
+        request = LaunchRequest(
+            agent=life.row.name,
+            program=program,
+            cwd=cwd,
+            folder=life.folder,
+            hook=life.hook_argv(),
+            policy=self._policy(),
+            home=Path(env.get("HOME") or Path.home()),
+            environment=env,
+            model=life.row.model,
+            resume=resume,
+            new_session=str(uuid.uuid4()),
+            args=(*self._config().adapter(adapter.provider).args, *life.args),
+            bridge=bridge,
         )
+        if isinstance(adapter, Tenant):
+            try:
+                await trio.to_thread.run_sync(adapter.prepare, request)
+            except Unsupported as error:
+                raise self._error(life, "workspace", str(error)) from error
+        launch = adapter.launch(request)
         for path, text in launch.files.items():
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             write_private(path, text)

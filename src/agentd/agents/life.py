@@ -147,7 +147,9 @@ class Records:
         """The events that the files hold by now. More files may be named on the way."""
         done: set[str] = set()
         while True:
-            source = next((name for name in self._life.tails if name not in done), None)
+            # What the terminal was told comes last: the records know what it is about.
+            names = sorted(self._life.tails, key=lambda name: name == OUTPUT)
+            source = next((name for name in names if name not in done), None)
             if source is None:
                 return
             done.add(source)

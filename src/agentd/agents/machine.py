@@ -160,7 +160,7 @@ class Machine:
             case Kind.SESSION_STARTED:
                 memory.said_goodbye = False
                 memory.session_id = event.get("session_id") or memory.session_id
-                readiness.ready(step, "the CLI started its session", event.source)
+                readiness.session_started(step, event.source)
             case Kind.READY:
                 readiness.ready(step, "the CLI says that it waits for a prompt", event.source)
             case Kind.PROMPT_TAKEN:
@@ -177,6 +177,8 @@ class Machine:
             case Kind.TOOL_STARTED | Kind.TOOL_ENDED | Kind.TEXT:
                 if event.kind is Kind.TOOL_ENDED:
                     attention.went_on(step, event)
+                elif event.kind is Kind.TOOL_STARTED and step.adapter.capabilities.approvals == "screen":
+                    memory.look_at = min(memory.look_at or step.now + 1.0, step.now + 1.0)
                 turns.worked(step, event)
             case Kind.APPROVAL_WANTED:
                 attention.asked(step, event)

@@ -35,6 +35,8 @@ class Delivery:
     started_at: float = 0.0
     phase: str = "look"
     clears: int = 0
+    draft: str | None = None
+    """The draft that was there before, as last seen."""
     presses: int = 0
     look_at: float | None = None
     give_up_at: float | None = None
@@ -186,6 +188,8 @@ class Memory:
     tail: str = ""
     """The last lines of the screen when it was last read during the start."""
     composer_since: float | None = None
+    session_said: bool = False
+    """The CLI said that its session started, or will not say so as it resumes one."""
     look_at: float | None = None
     ending_since: float | None = None
     """The CLI is being ended by us, and why."""

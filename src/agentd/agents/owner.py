@@ -198,6 +198,8 @@ class Owner:
             for event in self.records.read():
                 self._publish(event)
                 await self._handle(event)
+                if event.get("search") and self.life.pane:
+                    self.body.search()
         except Exception:
             # Whatever kept this event's effects from being run, the rest is to be heard.
             self._wake()
@@ -298,6 +300,8 @@ class Owner:
         except TmuxError as error:
             await self._handle(fx.PasteFailed(message, str(error)))
             raise
+        if wait := self.adapter.capabilities.enter_after_s:
+            await trio.sleep(wait)
         await self.body.press(Keys(("Enter",)))
         self.body.search()
 

@@ -32,6 +32,7 @@ def begin(step: Step, *, resume: str | None, why: str) -> None:
     memory.paused_s = 0.0
     memory.digest = ""
     memory.composer_since = None
+    memory.session_said = resume is not None
     memory.failure = None
     memory.attention = None
     memory.ending_since = None
@@ -96,6 +97,13 @@ def held_back(step: Step) -> bool:
     return False
 
 
+def session_started(step: Step, source: str) -> None:
+    """The CLI says that its session has started; not all hear keys by then."""
+    step.memory.session_said = True
+    if step.adapter.capabilities.ready_needs_screen_s is None:
+        ready(step, "the CLI started its session", source)
+
+
 def seen(step: Step, seen: Seen, *, changed: bool) -> None:
     """The screen was read during the start."""
     memory = step.memory
@@ -112,7 +120,11 @@ def seen(step: Step, seen: Seen, *, changed: bool) -> None:
         return
     if memory.composer_since is None:
         memory.composer_since = step.now
-    if step.now - memory.composer_since >= step.adapter.capabilities.ready_by_screen_s:
+    capabilities = step.adapter.capabilities
+    wait = capabilities.ready_by_screen_s
+    if memory.session_said and capabilities.ready_needs_screen_s is not None:
+        wait = capabilities.ready_needs_screen_s
+    if step.now - memory.composer_since >= wait:
         ready(step, "the composer stands on the screen", "screen")
 
 

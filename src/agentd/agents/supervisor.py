@@ -82,6 +82,8 @@ class Supervisor:
         if not memory.state.alive:
             if life.pane:
                 owner.machine.adopt(self.services.clock.now())
+            else:
+                await owner.body.release()
             return
         there = False
         if life.pane:
@@ -96,6 +98,7 @@ class Supervisor:
         elif memory.starting_since is not None and life.pane is None:
             owner.tell(fx.StartAgain())
         elif life.pane is None:
+            await owner.body.release()
             owner.tell(fx.Gone(None, what="the pane was gone when the daemon came back"))
         # Else the owner sees that the process is over, and hears its last words before that.
 

@@ -42,7 +42,7 @@ class App:
         self.composer = Composer()
         workspace = Path(options.workspace or Path.cwd()).resolve()
         self.home = Home(Path.home(), workspace, options.build)
-        self.hooks = Hooks(Path.home())
+        self.hooks = Hooks(Path.home(), off=options.no_hooks)
         self.chat = Chat(options, self.home, self.hooks)
         self.turns = Turns(options, self.chat, self._show, allowed=self._allowed, crash=self._crash)
         self.everything = options.force

@@ -33,10 +33,12 @@ class Answer(NamedTuple):
 
 
 class Hooks:
-    """Reads the files again whenever one has changed. `project` is None until the workspace is trusted."""
+    """Reads the files again whenever one has changed. `project` is None until the workspace is trusted.
+    `off`: an organisation's policy allows none."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, *, off: bool = False) -> None:
         self.home = home
+        self.off = off
         self.project: Path | None = None
 
     def __repr__(self) -> str:
@@ -76,6 +78,8 @@ class Hooks:
             )
 
     def _entries(self, event: str) -> list[Mapping[str, Any]]:
+        if self.off:
+            return []
         folders = [self.home, *([self.project] if self.project and self.project != self.home else [])]
         return [
             entry for folder in folders for entry in load(folder / ".cursor" / "hooks.json").get(event, [])

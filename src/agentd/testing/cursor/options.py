@@ -35,6 +35,7 @@ class Options(argparse.Namespace):
     steer_id: str
     no_response: bool
     worker: bool
+    no_hooks: bool
 
 
 def parse_options(argv: Sequence[str] | None = None) -> Options:
@@ -78,6 +79,7 @@ def _own(add: Callable[..., object]) -> None:
     add("--aborted-lag", type=float, default=2.0, help="how late the last row of an interrupted turn is")
     add("--paste-lag", type=float, default=0.15, help="an Enter so soon after a paste is lost")
     add("--trust-lag", type=float, default=0.0, help="how late the trust dialog appears")
+    add("--no-hooks", action="store_true", help="run no hook")
     add("--logged-out", action="store_true", help="ask for a login")
     add("--restore", action="store_true", help="an interrupted prompt comes back as a draft")
     add("--stops", choices=("both", "error", "aborted", "none"), default="both", help="after an interruption")
