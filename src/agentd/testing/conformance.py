@@ -147,10 +147,25 @@ class Bench:
         return running
 
 
+NEEDS: Mapping[str, tuple[str, ...]] = {
+    "exhausted": ("test_retries_that_are_exhausted_fail_the_turn",),
+    "recovers": ("test_a_retry_that_succeeds_is_no_failure",),
+    "asking_tool": ("test_an_approval_is_a_persons", "test_a_denied_approval_does_nothing"),
+    "trust_dialog": ("test_a_trust_dialog_is_attention",),
+}
+"""Which tests a subject doesn't have where it lacks a part."""
+
+
 class Conformance:
     """Inherit, and set `subject`."""
 
     subject: ClassVar[Subject]
+
+    def __init_subclass__(cls) -> None:
+        for part, tests in NEEDS.items():
+            if getattr(cls.subject, part) is None:
+                for test in tests:
+                    setattr(cls, test, None)
 
     @pytest.fixture(scope="class")
     @classmethod
@@ -303,13 +318,11 @@ class Conformance:
         assert bench.say("@say recovered").endswith("recovered")
 
     def test_retries_that_are_exhausted_fail_the_turn(self, bench: Bench) -> None:
-        if bench.subject.exhausted is None:
-            pytest.skip("this CLI has no retries that end")
+        assert bench.subject.exhausted
         assert bench.send(bench.subject.exhausted, "--json").json["outcome"] == "failed"
 
     def test_a_retry_that_succeeds_is_no_failure(self, bench: Bench) -> None:
-        if bench.subject.recovers is None:
-            pytest.skip("this CLI doesn't retry")
+        assert bench.subject.recovers
         assert bench.say(bench.subject.recovers).endswith("recovered")
 
     def test_a_stream_that_breaks_ends_the_turn(self, bench: Bench) -> None:
@@ -320,8 +333,7 @@ class Conformance:
     # People ---------------------------------------------------------------------------------------
 
     def test_an_approval_is_a_persons(self, bench: Bench) -> None:
-        if bench.subject.asking_tool is None:
-            pytest.skip("this CLI asks for no approval")
+        assert bench.subject.asking_tool
         made = bench.daemon.work / "approved"
         waiting = bench.send(bench.subject.asking_tool(made), "--on-attention", "exit", "--json")
         assert waiting.code == 3, (waiting, bench.explain())
@@ -333,8 +345,7 @@ class Conformance:
         assert made.exists()
 
     def test_a_denied_approval_does_nothing(self, bench: Bench) -> None:
-        if bench.subject.asking_tool is None:
-            pytest.skip("this CLI asks for no approval")
+        assert bench.subject.asking_tool
         made = bench.daemon.work / "denied"
         assert bench.send(bench.subject.asking_tool(made), "--on-attention", "exit").code == 3
         assert bench.daemon.run("answer", bench.name, "deny").code == 0
@@ -343,8 +354,7 @@ class Conformance:
         assert bench.say("@say no harm").endswith("no harm")
 
     def test_a_trust_dialog_is_attention(self, bench: Bench) -> None:
-        if bench.subject.trust_dialog is None:
-            pytest.skip("this CLI asks for no trust")
+        assert bench.subject.trust_dialog
         place = bench.daemon.root / "strange"
         place.mkdir(exist_ok=True)
         bench.subject.trust_dialog(place)
