@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from .install import install
 def setup(release: str, url: str, root: Path) -> str:
     """What the user's own first run and settings would have written, and the config."""
     home = root / "home"
+    repository(root / "work")
     (home / ".claude").mkdir(exist_ok=True)
     (home / ".claude.json").write_text(json.dumps({"hasCompletedOnboarding": True}))
     permissions = {"allow": ["Bash(python3:*)", "Bash(echo:*)"]}
@@ -40,13 +42,18 @@ workspaces = ["{root}/work"]
 """
 
 
+def repository(place: Path) -> None:
+    """Trust is given to a repository's root: each folder here is one, whatever lies above it."""
+    subprocess.run(["git", "init", "-q", str(place)], check=True)
+
+
 def subject(release: str) -> Subject:
     return Subject(
         provider="claude-code",
         setup=lambda url, root: setup(release, url, root),
         cli_writes=frozenset({".claude.json"}),
         asking_tool=lambda path: f"@bash touch {path}",
-        trust_dialog=lambda place: None,
+        trust_dialog=repository,
     )
 
 

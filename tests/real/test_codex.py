@@ -18,6 +18,11 @@ model_provider = "scripted"
 approval_policy = "on-request"
 sandbox_mode = "workspace-write"
 
+# A session that is killed in a command leaves empty folders (.git, .codex) where it could write.
+[sandbox_workspace_write]
+exclude_slash_tmp = true
+exclude_tmpdir_env_var = true
+
 [model_providers.scripted]
 name = "scripted"
 base_url = "MODEL/v1"

@@ -142,6 +142,14 @@ def test_a_call_is_forwarded(daemon: FakeDaemon, client: McpClient) -> None:
     assert client.progress == []
 
 
+def test_the_clis_own_id_of_the_use_is_passed_on(daemon: FakeDaemon, client: McpClient) -> None:
+    daemon.on("POST", "/v1/tools/virtual/quick", events(("result", {"text": "on", "is_error": False})))
+    for meta in ({"x/toolUseId": "toolu_1"}, {"x/toolUseId": "a\r\nb"}, {"x/toolUseId": 1}, {}):
+        client.ask("tools/call", {"name": "quick", "arguments": {}, "_meta": meta})
+    sent = [r.headers.get("agentd-tool-use") for r in daemon.requests if r.method == "POST"]
+    assert sent == ["toolu_1", None, None, None]
+
+
 def test_progress_is_what_the_tool_said(daemon: FakeDaemon, client: McpClient) -> None:
     said = [("progress", {"progress": n, "total": None, "message": f"line {n}"}) for n in (1, 2)]
     end = ("result", {"text": "done", "is_error": False})

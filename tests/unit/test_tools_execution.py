@@ -49,10 +49,14 @@ class Server:
         self.caller = caller(folder)
         self.results: list[Result] = []
 
-    async def run(self, run: Run, *, ordinary: bool = False, id: str = "c1") -> Result:
+    async def run(
+        self, run: Run, *, ordinary: bool = False, id: str = "c1", use: str | None = None
+    ) -> Result:
         kind = TimeoutClass.ORDINARY if ordinary else TimeoutClass.LONG_RUNNING
         tool = Tool("t", Route.CUSTOM, kind, "", {}, run)
-        result = await self.execution.run(tool, self.caller, {}, Progress(), id=id, provider_mcp_s=5400.0)
+        result = await self.execution.run(
+            tool, self.caller, {}, Progress(), id=id, use=use, provider_mcp_s=5400.0
+        )
         self.results.append(result)
         return result
 
@@ -182,6 +186,22 @@ async def test_an_interrupted_tool_ends_at_once_but_its_answer_waits(
         assert server.results == []
     assert trio.current_time() - before == pytest.approx(1.0)
     assert server.results[0].text.startswith("CANCELLED layer=tool_execution")
+
+
+async def test_a_call_that_the_clis_record_knows_to_be_over(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
+    server = Server(tmp_path)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(lambda: server.run(forever, use="u1"))
+        await trio.testing.wait_all_tasks_blocked()
+        server.calls.given_up("a", "u2")
+        server.calls.given_up("b", "u1")
+        await trio.testing.wait_all_tasks_blocked()
+        assert server.results == []
+        server.calls.given_up("a", "u1")
+    line = "CANCELLED layer=provider_mcp tool=t session=a timeout=1h30m: by the CLI, which gave the call up"
+    assert server.results[0].text.startswith(line)
 
 
 async def test_a_client_that_goes_away(

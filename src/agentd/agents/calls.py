@@ -31,6 +31,8 @@ class Running:
     id: str
     agent: str
     tool: str
+    use: str | None = None
+    """The CLI's own id of this use of the tool, where it told one."""
     scope: trio.CancelScope = field(default_factory=trio.CancelScope)
     cancellation: Cancellation | None = None
     ended: trio.Event = field(default_factory=trio.Event)
@@ -83,6 +85,13 @@ class Calls:
         for each in found:
             each.cancel(Cancellation(layer, by, hold_s))
         return len(found)
+
+    def given_up(self, agent: str, use: str) -> None:
+        """The CLI's record says that this use of a tool is over. A call that still runs was given up by a CLI
+        that doesn't say so to its server, as Claude Code does when its own limit passes."""
+        for each in self.of(agent):
+            if each.use == use:
+                each.cancel(Cancellation(Layer.PROVIDER_MCP, "by the CLI, which gave the call up"))
 
     async def gone(self, agent: str | None = None) -> None:
         """Wait until none of these calls runs any more."""

@@ -198,6 +198,8 @@ class Owner:
             for event in self.records.read():
                 self._publish(event)
                 await self._handle(event)
+                if event.kind is Kind.TOOL_ENDED and isinstance(use := event.get("id"), str):
+                    self._services.calls.given_up(self.name, use)
                 if event.get("search") and self.life.pane:
                     self.body.search()
         except Exception:

@@ -27,6 +27,8 @@ AGENT = "agentd-agent"
 """A header that says whose bridge asks: a token that is another agent's is refused."""
 CALL = "agentd-call"
 """A header that names the call, so that its client can say why it ends it."""
+USE = "agentd-tool-use"
+"""A header with the CLI's own id of this use of the tool."""
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 LARGEST = 4 * 1024 * 1024
 """The most that the arguments of a call may take, in bytes."""
@@ -115,6 +117,7 @@ class ToolRoutes:
                 arguments,
                 say,
                 id=id,
+                use=request.headers.get(USE),
                 provider_mcp_s=self._policy().mcp.value_s if native else None,
             )
 

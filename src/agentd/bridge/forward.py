@@ -77,15 +77,16 @@ class Forwarder:
         self._tools = {tool.name: tool for tool in found}
         return found
 
-    async def call(self, name: str, arguments: Mapping[str, Any], say: Say) -> Result:
-        """What the model is told, whatever happens. When this is cancelled, so is the tool."""
+    async def call(self, name: str, arguments: Mapping[str, Any], say: Say, use: str | None = None) -> Result:
+        """What the model is told, whatever happens. When this is cancelled, so is the tool. `use` is the
+        CLI's own id of this use of the tool."""
         try:
             if name not in self._tools:
                 await self.tools()
             tool = self._tools.get(name)
             if tool is None:
                 return Result(f"there is no tool {name!r} for {self._settings.agent}", True)
-            return await self._call(tool, arguments, say)
+            return await self._call(tool, arguments, say, use)
         except ApiError as error:
             return Result(error.message, True)
         except NoDaemon as error:
@@ -93,11 +94,11 @@ class Forwarder:
         except ClientError as error:
             return Result(f"{name}: {error}", True)
 
-    async def _call(self, tool: Tool, arguments: Mapping[str, Any], say: Say) -> Result:
+    async def _call(self, tool: Tool, arguments: Mapping[str, Any], say: Say, use: str | None) -> Result:
         limit = self._limits[tool.timeout_class]
         try:
             with trio.move_on_after(limit) as scope:
-                return await self._request(tool, arguments, say, scope)
+                return await self._request(tool, arguments, say, use, scope)
         except Gone as error:
             what = f"by the daemon, which went away ({error})"
             cancelled = Cancelled(
@@ -111,12 +112,18 @@ class Forwarder:
         return Result(str(timed_out), True)
 
     async def _request(
-        self, tool: Tool, arguments: Mapping[str, Any], say: Say, limit: trio.CancelScope
+        self,
+        tool: Tool,
+        arguments: Mapping[str, Any],
+        say: Say,
+        use: str | None,
+        limit: trio.CancelScope,
     ) -> Result:
         id = uuid.uuid4().hex
         path = f"/v1/tools/{tool.route}/{tool.name}"
         result: Result | None = None
-        async with self._asker.post(path, arguments, {"Agentd-Call": id}) as events:
+        headers = {"Agentd-Call": id, **({"Agentd-Tool-Use": use} if use else {})}
+        async with self._asker.post(path, arguments, headers) as events:
             try:
                 async for name, data in events:
                     if name == "progress":

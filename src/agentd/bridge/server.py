@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import anyio
 import mcp_types as types
+import trio
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
@@ -19,9 +19,18 @@ NAME = "api-bridge"
 Context = ServerRequestContext[Any]
 
 
+def tool_use(meta: Mapping[str, Any]) -> str | None:
+    """The CLI's own id of this use of the tool, which its record will name again. Claude Code tells it as
+    `claudecode/toolUseId`."""
+    for key, value in meta.items():
+        if key.rpartition("/")[2] == "toolUseId" and isinstance(value, str):
+            return value if value.isascii() and value.isprintable() else None
+    return None
+
+
 def serve(settings: Settings, limits: Mapping[str, float] = LIMITS) -> None:
     """Serve until standard input ends; calls that still run are cancelled then."""
-    anyio.run(_serve, Forwarder(settings, limits), backend="trio")
+    trio.run(_serve, Forwarder(settings, limits))
 
 
 async def _serve(forwarder: Forwarder) -> None:
@@ -35,7 +44,9 @@ async def _serve(forwarder: Forwarder) -> None:
         return types.ListToolsResult(tools=tools)
 
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        result = await forwarder.call(params.name, params.arguments or {}, context.session.report_progress)
+        say = context.session.report_progress
+        use = tool_use(dict(params.meta or {}))
+        result = await forwarder.call(params.name, params.arguments or {}, say, use)
         content: list[types.ContentBlock] = [types.TextContent(type="text", text=result.text)]
         return types.CallToolResult(content=content, is_error=result.is_error)
 

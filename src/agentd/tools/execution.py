@@ -39,9 +39,11 @@ class Execution:
         say: Say,
         *,
         id: str,
+        use: str | None = None,
         provider_mcp_s: float | None = None,
     ) -> Result:
-        """The call's result, whatever it is. `provider_mcp_s` is the limit that the caller's CLI was given.
+        """The call's result, whatever it is. `use` is the CLI's own id of this use of the tool,
+        `provider_mcp_s` the limit that the CLI was given.
 
         When this task itself is cancelled, the client closed its request, and nobody is left to answer.
         """
@@ -53,7 +55,7 @@ class Execution:
             Layer.PROVIDER_MCP: provider_mcp_s,
         }
         call = Call(id, caller, tool.name, arguments, say)
-        running = Running(id, caller.name, tool.name)
+        running = Running(id, caller.name, tool.name, use)
         self._tell(caller.name, {"tool": tool.name, "call": id, "status": "started"})
         result: Result | None = None
         try:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -34,7 +34,8 @@ def marked(file: Path, pid: int, started: float) -> Iterator[None]:
     try:
         yield
     finally:
-        file.unlink(missing_ok=True)
+        with suppress(OSError):
+            file.unlink()
 
 
 async def end_all(agents: Path) -> None:

@@ -1,0 +1,75 @@
+"""What a killed daemon left running is ended; what only looks like it is spared."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from agentd.processes import start_time
+from agentd.testing.processes import alive
+from agentd.tools.leftovers import end_all, marked
+
+
+@pytest.fixture
+def process() -> Iterator[subprocess.Popen[bytes]]:
+    process = subprocess.Popen(["sleep", "1000"], start_new_session=True)
+    yield process
+    process.kill()
+    process.wait()
+
+
+def mark(folder: Path, text: str) -> Path:
+    file = folder / "a" / "tools" / "c1.pid"
+    file.parent.mkdir(parents=True)
+    file.write_text(text)
+    return file
+
+
+def words(process: subprocess.Popen[bytes], *, later: float = 0.0, boot: float = 0.0) -> str:
+    started = start_time(process.pid)
+    assert started is not None
+    return json.dumps({"pid": process.pid, "started": started - later, "boot": psutil.boot_time() - boot})
+
+
+async def test_a_command_that_still_runs_is_ended(tmp_path: Path, process: subprocess.Popen[bytes]) -> None:
+    file = mark(tmp_path, words(process))
+    await end_all(tmp_path)
+    assert not alive(process.pid) and not file.exists()
+
+
+@pytest.mark.parametrize(
+    ("later", "boot"), [(1000.0, 0.0), (0.0, 100_000.0)], ids=["reused", "before a boot"]
+)
+async def test_another_process_of_that_number_is_spared(
+    tmp_path: Path, process: subprocess.Popen[bytes], later: float, boot: float
+) -> None:
+    file = mark(tmp_path, words(process, later=later, boot=boot))
+    await end_all(tmp_path)
+    assert alive(process.pid) and not file.exists()
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"pid": "x"}', '{"pid": 4194999, "started": 1, "boot": 1}'])
+async def test_a_mark_that_says_nothing_is_removed(tmp_path: Path, text: str) -> None:
+    file = mark(tmp_path, text)
+    await end_all(tmp_path)
+    assert not file.exists()
+
+
+def test_a_mark_lasts_as_long_as_its_command(tmp_path: Path) -> None:
+    file = tmp_path / "tools" / "c1.pid"
+    with marked(file, 1, 2.0):
+        assert json.loads(file.read_text())["pid"] == 1
+        assert file.stat().st_mode & 0o777 == 0o600
+    assert not file.exists()
+
+
+def test_what_can_not_be_marked_runs_all_the_same(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "tools").write_text("no folder")
+    with marked(tmp_path / "tools" / "c1.pid", 1, 2.0):
+        pass
+    assert "can't be written" in caplog.text
