@@ -28,12 +28,12 @@ class Screen:
     @classmethod
     def captured(cls, lines: Iterable[str], *, attached: bool = False) -> Screen:
         """From a capture, where a line goes on with the attributes that the line before ended with."""
-        styled, running = [], ""
+        styled, pen = [], _Pen()
         for line in lines:
-            styled.append(running + line)
+            styled.append(pen.codes() + line)
             for match in _CSI.finditer(line):
                 if match[2] == "m":
-                    running = "" if match[1] in ("", "0") else running + match[0]
+                    pen.change(match[1])
         return cls(tuple(styled), attached)
 
     @cached_property
@@ -111,6 +111,11 @@ class _Pen:
                 self.reverse = code == "7"
             elif code == "90" or re.fullmatch(r"3[0-79]|9[1-7]", code):
                 self.grey = code == "90"
+
+    def codes(self) -> str:
+        """The sequence that sets this pen on a fresh line; empty for the default one."""
+        words = [code for code, is_set in (("2", self.dim), ("7", self.reverse), ("90", self.grey)) if is_set]
+        return f"\x1b[{';'.join(words)}m" if words else ""
 
 
 def _is_grey(colour: Sequence[str]) -> bool:
