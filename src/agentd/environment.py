@@ -18,6 +18,7 @@ from typing import Any
 
 import trio
 
+from agentd import __version__
 from agentd.adapter import Adapter, Program, Unsupported
 
 KEPT = (
@@ -134,8 +135,9 @@ class Programs:
 
     @staticmethod
     def _key(argv: Sequence[str]) -> str:
-        """Every file of the argv counts: for `node cli.js` the second one is the program."""
-        parts = []
+        """Every file of the argv counts: for `node cli.js` the second one is the program. So does the release
+        of agentd, whose adapters decide what is read from it."""
+        parts = [__version__]
         for word in argv:
             path = Path(word)
             if path.is_absolute() and path.is_file():
