@@ -85,6 +85,7 @@ class _Daemon:
         self.adapters = load_adapters(self._warn)
         self.asked_to_end = trio.Event()
         self.config_changed = trio.Event()
+        self.supervisor: Supervisor | None = None
 
     def _warn(self, text: str) -> None:
         self.warnings.append(text)
@@ -112,6 +113,7 @@ class _Daemon:
         supervisor = Supervisor(
             self.adapters, services, self.state_dir / "agents", lambda: self.config, self.policy, home
         )
+        self.supervisor = supervisor
         views = Views(supervisor, tmux)
 
         async def describe(adapter: Adapter) -> Mapping[str, Any]:
@@ -174,6 +176,8 @@ class _Daemon:
             self.config = configuration.load(self.config_path)
             self.config_error = None
             log.info("config read again")
+            if self.supervisor:
+                self.supervisor.reconfigure()
         except ConfigError as error:
             self.config_error = str(error)
             log.error("%s; the last good config stays in force", error)

@@ -125,3 +125,12 @@ def test_an_update_is_never_installed_unasked(open_daemon: Callable[..., Daemon]
     assert daemon.agent()["attention"] == "update"
     assert daemon.run("answer", "demo", "deny").code == 0
     assert daemon.run("wait", "demo").stdout == "hi\n"
+
+
+def test_a_changed_config_counts_for_living_agents(open_daemon: Callable[..., Daemon]) -> None:
+    """The retention and the trust list of the file as it is now, not as it was when the agent was made."""
+    daemon = open_daemon()
+    assert daemon.run("send", "demo", "@say hi", "-q").code == 0
+    assert daemon.agent()["state"] == "ready"
+    daemon.configure('[retention]\nidle = "1s"\n')
+    daemon.reaches("retired")

@@ -121,6 +121,16 @@ class Supervisor:
         self._nursery.start_soon(owner.run)
         return owner
 
+    def reconfigure(self) -> None:
+        """The config was read again: its limits and its trust list count for living agents too."""
+        policy = self._policy()
+        for owner in self.owners.values():
+            machine = owner.machine
+            machine.readiness = policy.readiness_for(owner.adapter.provider)
+            machine.retention_s = policy.retention_s
+            machine.trusted = self._config().trusts(Path(owner.life.row.cwd), self._home)
+            owner.tell(fx.Tick())  # its next deadline may be another one now
+
     # Finding and making ---------------------------------------------------------------------------
 
     def provider(self, target: str) -> str | None:
