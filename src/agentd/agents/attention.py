@@ -14,6 +14,7 @@ UNSEEN_S = 4.0
 it counts as over after this long. Claude Code draws its dialog within a second, Codex about 1 s later."""
 CLEAR_LOOKS = 2
 ANSWER_LOOK_S = 0.3
+"""When the screen is read after something that changes it at once: a request, an answer."""
 
 
 def need_person(step: Step, dialog: Dialog, source: str = "screen") -> None:
@@ -78,7 +79,7 @@ def asked(step: Step, event: Event) -> None:
     text = str(event.get("text") or "")
     since = memory.attention.since if memory.attention else step.now
     memory.attention = Attention(reason, text, since, tool=event.get("tool"), asked_at=step.now)
-    memory.look_at = step.now + 0.3
+    memory.look_at = step.now + ANSWER_LOOK_S
     _announce(step, reason, text, [], event.source)
 
 

@@ -178,7 +178,8 @@ class Machine:
                 if event.kind is Kind.TOOL_ENDED:
                     attention.went_on(step, event)
                 elif event.kind is Kind.TOOL_STARTED and step.adapter.capabilities.approvals == "screen":
-                    memory.look_at = min(memory.look_at or step.now + 1.0, step.now + 1.0)
+                    soon = step.now + attention.LOOK_S
+                    memory.look_at = min(memory.look_at or soon, soon)
                 turns.worked(step, event)
             case Kind.APPROVAL_WANTED:
                 attention.asked(step, event)
