@@ -3,58 +3,17 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from agentd.testing.conformance import PATIENCE, Bench, Conformance, Subject, events
+from agentd.testing.conformance import PATIENCE, Bench, Conformance, events
 from agentd.testing.daemon import Daemon
 from agentd.testing.model import ScriptedModel
 from agentd.testing.until import until
 
-from .install import install
-
-
-def setup(release: str, url: str, root: Path) -> str:
-    """What the user's own first run and settings would have written, and the config."""
-    home = root / "home"
-    repository(root / "work")
-    (home / ".claude").mkdir(exist_ok=True)
-    (home / ".claude.json").write_text(json.dumps({"hasCompletedOnboarding": True}))
-    permissions = {"allow": ["Bash(python3:*)", "Bash(echo:*)"]}
-    (home / ".claude" / "settings.json").write_text(json.dumps({"permissions": permissions}))
-    return f"""
-[adapters.claude-code]
-command = [{json.dumps(str(install(release).path))}]
-args = ["--permission-mode", "default"]
-
-[adapters.claude-code.env]
-ANTHROPIC_BASE_URL = "{url}"
-ANTHROPIC_AUTH_TOKEN = "dummy"
-CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC = "1"
-DISABLE_AUTOUPDATER = "1"
-CLAUDE_CODE_MAX_RETRIES = "2"
-
-[trust]
-workspaces = ["{root}/work"]
-"""
-
-
-def repository(place: Path) -> None:
-    """Trust is given to a repository's root: each folder here is one, whatever lies above it."""
-    subprocess.run(["git", "init", "-q", str(place)], check=True)
-
-
-def subject(release: str) -> Subject:
-    return Subject(
-        provider="claude-code",
-        setup=lambda url, root: setup(release, url, root),
-        cli_writes=frozenset({".claude.json"}),
-        asking_tool=lambda path: f"@bash touch {path}",
-        trust_dialog=repository,
-    )
+from .claude_code import subject
 
 
 @pytest.mark.xdist_group("claude-code")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from agentd.testing.model.anthropic import Anthropic
@@ -169,19 +171,22 @@ def test_a_tool_s_arguments_are_json() -> None:
     assert said(user("@tool Bash")) == "Bash({})"
 
 
-@pytest.mark.parametrize("inside", ["block", "result"])
+@pytest.mark.parametrize("inside", ["block", "result", "system"])
 def test_claude_code_s_steering_is_a_user_s_text(inside: str) -> None:
-    """It comes as a text block of its own, or as a reminder inside a tool's result."""
+    """It comes as a text block of its own, as a reminder inside a tool's result, or as a system text."""
     sent = "The user sent a new message while you were working:\nhurry\n\n"
     block, result = {"type": "text", "text": f"{sent}This is how Claude Code surfaces messages"}, "out"
     if inside == "result":
         block = {"type": "text", "text": "<system-reminder>noise</system-reminder>"}
         result = f"out\n\n<system-reminder>\n{sent}IMPORTANT: address it.\n</system-reminder>"
-    messages = [
+    messages: list[dict[str, Any]] = [
         {"role": "user", "content": "@bash x"},
         {"role": "assistant", "content": [{"type": "tool_use"}]},
         {"role": "user", "content": [{"type": "tool_result", "content": result}, block]},
     ]
+    if inside == "system":
+        messages[2]["content"] = [{"type": "tool_result", "content": result}]
+        messages.append({"role": "system", "content": f"{sent}IMPORTANT: address it."})
     conversation = Anthropic().read({"messages": messages, "tools": [{"name": "Bash"}]})
     assert said(*conversation.items) == "done tool-result=<<out>> steered=<<hurry>>"
 

@@ -68,16 +68,15 @@ def _items(message: Json) -> Iterator[Item]:
     if message.get("role") == "assistant":
         yield Item("assistant")
         return
-    if message.get("role") != "user":
-        return  # a system text in the middle
     content = message.get("content")
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content or ()
+    typed = message.get("role") == "user"  # else a system text in the middle, which may quote the user
     for block in blocks:
         text = text_of(block.get("content")) if block.get("type") == "tool_result" else block.get("text", "")
         own = _STEERED.sub("", text)
         if block.get("type") == "tool_result":
             yield Item("tool", own)
-        elif own.strip():
+        elif typed and own.strip():
             yield Item("user", own)
         for match in _STEERED.finditer(text):
             yield Item("user", match["text"])

@@ -1,29 +1,25 @@
-"""The conformance suite: what every adapter must do with its real CLI (or a simulator), told as tests.
-
-    class TestMyCli(Conformance):
-        subject = Subject(provider="my-cli", ...)
-
-Each class gets a daemon and a scripted model of its own and drives the CLI through the command line, as
-a user does. A test that a CLI can't do is answered by data on the subject, never by a name.
-"""
+"""Readiness, turns, replies, ends and lives: what every adapter must do with its CLI."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+import signal
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pytest
 
-from agentd.testing.daemon import Completed, Daemon, Running
+from agentd.testing.conformance.bench import PATIENCE, Bench, events, snapshot, unchanged
+from agentd.testing.conformance.subject import Subject, leave_out
+from agentd.testing.daemon import Daemon
 from agentd.testing.model import ScriptedModel
+from agentd.testing.processes import alive
 from agentd.testing.until import until
 
-PATIENCE = 90.0
 RESULT_KEYS = {
     "agent", "provider", "turn", "receipt", "outcome", "reply", "error", "session_id", "started_at",
     "ended_at", "duration_s",
@@ -36,116 +32,6 @@ TRAPS = (
     "zero\u200bwidth and \u202e reversed",
     "paste\x1b[201~end\x03 and \x07 bells", "~", ".", "  leading blanks",
 )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Subject:
-    """One CLI at one release, and how it is run against the scripted model.
-
-    `setup(model_url, root)` writes what the user's own first run would have written below `root/"home"`
-    and returns the config; `root/"work"` is the workspace. `silent_tool` and `asking_tool` make a prompt
-    line that runs a silent tool for so many seconds, and one that needs an approval and then writes the
-    file.
-    """
-
-    provider: str
-    setup: Callable[[str, Path], str]
-    silent_tool: Callable[[float], str] = lambda seconds: (
-        f"@bash python3 -c 'import time; time.sleep({seconds})'"
-    )
-    asking_tool: Callable[[Path], str] | None = None
-    refused: tuple[str, ...] = ("@err 401", "@err 400")
-    """Prompts that end in a failed turn at once."""
-    exhausted: str | None = "@err 529"
-    """A prompt that fails after retries."""
-    recovers: str | None = "@err 529 1\n@say recovered"
-    cut_outcomes: frozenset[str] = frozenset({"completed", "failed"})
-    """How a stream that breaks in the middle may truthfully end."""
-    steers_text: frozenset[str] = frozenset({"joined", "own"})
-    """What a prompt steered into a turn of text alone becomes."""
-    trust_dialog: Callable[[Path], None] | None = None
-    """Makes a folder about which the CLI asks whether it is trusted."""
-    leave: str = "/exit"
-    resumes: bool = True
-    scripted_by_model: bool = True
-    """False for a simulator, which plays the script in the prompt by itself and asks no model."""
-    cli_writes: frozenset[str] = frozenset()
-    """Files below HOME that the CLI itself rewrites, by name; all others must stay as they were."""
-    longest: int = 1_000_000
-    """The longest prompt in bytes that is tried."""
-
-
-@dataclass
-class Bench:
-    """A daemon, a model and the CLI's agent."""
-
-    subject: Subject
-    daemon: Daemon
-    model: ScriptedModel
-
-    def send(self, text: str, *options: str, timeout: float = PATIENCE) -> Completed:
-        return self.daemon.run(
-            "send", self.subject.provider, "-q", *options, given=text.encode(), timeout=timeout
-        )
-
-    def begin(self, text: str, *options: str) -> Running:
-        return self.daemon.begin("send", self.subject.provider, "-q", *options, given=text.encode())
-
-    def say(self, text: str, *options: str) -> str:
-        """Send a prompt that must succeed; its reply."""
-        done = self.send(text, *options)
-        assert done.code == 0, f"{text!r}: {done}\n{self.explain()}"
-        return done.stdout.rstrip("\n")
-
-    @property
-    def name(self) -> str:
-        return f"{self.subject.provider}-work"
-
-    def agent(self) -> dict[str, Any]:
-        return self.daemon.agent(self.name)
-
-    def explain(self) -> str:
-        return self.daemon.run("explain", self.name).stdout
-
-    def heard(self, text: str, since: int) -> bool:
-        """Whether the model was told this text, in one piece, in a request since then; of a simulator,
-        whether its record has it."""
-        wanted = visible(text)
-        if not self.subject.scripted_by_model:
-            return any(wanted in visible(str(event["data"].get("text"))) for event in events(self))
-        return any(
-            wanted in visible(piece)
-            for request in self.model.requests[since:]
-            for piece in strings(request.body)
-        )
-
-    def works(self) -> dict[str, Any]:
-        return self.daemon.reaches("working", self.name)
-
-    def asked(self, count: int) -> None:
-        """Wait until the model has been asked so many times."""
-        until(f"{count} requests", lambda: len(self.model.requests) >= count)
-
-    def streaming(self, text: str) -> Running:
-        """A turn whose text is on its way."""
-        before = len(self.model.requests)
-        running = self.begin(text)
-        if self.subject.scripted_by_model:
-            self.asked(before + 1)
-        self.works()
-        return running
-
-    def in_tool(self, text: str, *options: str) -> Running:
-        """A turn that is in its first tool."""
-        running = self.begin(text, *options)
-
-        def tool() -> bool:
-            waits = self.daemon.run("explain", self.name, "--json").json.get("waiting_for") or ""
-            return "(in " in waits
-
-        until("the turn is in its tool", tool)
-        return running
-
 
 NEEDS: Mapping[str, tuple[str, ...]] = {
     "exhausted": ("test_retries_that_are_exhausted_fail_the_turn",),
@@ -167,10 +53,7 @@ class Conformance:
     subject: ClassVar[Subject]
 
     def __init_subclass__(cls) -> None:
-        for part, tests in NEEDS.items():
-            if not getattr(cls.subject, part):
-                for test in tests:
-                    setattr(cls, test, None)
+        leave_out(cls, NEEDS, cls.subject)
 
     @pytest.fixture(scope="class")
     @classmethod
@@ -405,7 +288,7 @@ class Conformance:
         bench.say("@say before")
         session = bench.agent()["session_id"]
         running = bench.streaming("@slow 30 never")
-        kill(bench.agent()["pid"])
+        os.kill(bench.agent()["pid"], signal.SIGKILL)
         done = running.finish(PATIENCE)
         assert done.code == 5, done
         assert bench.agent()["state"] == "lost"
@@ -431,59 +314,3 @@ class Conformance:
         assert bench.agent()["state"] == "stopped"
         assert bench.daemon.run("stop", bench.name).code == 0
         assert bench.say("@say born again").endswith("born again")
-
-
-def events(bench: Bench) -> list[dict[str, Any]]:
-    """The agent's events so far."""
-    lines = bench.daemon.run("events", bench.name).stdout.splitlines()
-    return [json.loads(line) for line in lines]
-
-
-def strings(value: Any) -> Iterator[str]:
-    """Every string in a JSON value."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from strings(item)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from strings(item)
-
-
-_HIDDEN = re.compile("[\\s\u2800\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe0f\ufeff\x00-\x1f\x7f]")
-
-
-def visible(text: str) -> str:
-    """What a person sees of a text, without its blanks."""
-    return _HIDDEN.sub("", text.replace("\x1b", ""))
-
-
-def kill(pid: int) -> None:
-    """As `kill -9` does."""
-    import os
-    import signal
-
-    os.kill(pid, signal.SIGKILL)
-
-
-def alive(pid: int) -> bool:
-    """Whether a process has this pid (a zombie counts as none)."""
-    import psutil
-
-    try:
-        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
-    except psutil.Error:
-        return False
-
-
-def snapshot(*folders: Path) -> Mapping[Path, bytes]:
-    """Every file there, with its bytes."""
-    return {path: path.read_bytes() for folder in folders for path in folder.rglob("*") if path.is_file()}
-
-
-def unchanged(before: Mapping[Path, bytes]) -> list[str]:
-    """The files of a snapshot that are gone or have other bytes."""
-    return [
-        str(path) for path, content in before.items() if not path.is_file() or path.read_bytes() != content
-    ]
