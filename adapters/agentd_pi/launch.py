@@ -46,7 +46,13 @@ def launch(request: LaunchRequest, native: NativeSetting | None) -> Launch:
         argv += ["--tui-mode", "regular"]
     if request.bridge:
         env[MCP] = json.dumps({"name": SERVER, "config": _server(request.bridge, request, native)})
-    return Launch(argv=(*argv, *request.args), env=env, session_id=session)
+    return Launch(
+        argv=(*argv, *request.args),
+        env=env,
+        session_id=session,
+        # It waits for a server with direct tools by itself, but no longer than 10 s.
+        await_bridge=program.knows("--no-mcp"),
+    )
 
 
 def _server(bridge: BridgeCommand, request: LaunchRequest, native: NativeSetting | None) -> dict[str, object]:

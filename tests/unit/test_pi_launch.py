@@ -65,7 +65,9 @@ def test_going_on_after_pi_was_replaced_by_another_release() -> None:
 
 def test_the_bridge_is_offered_with_the_contract_s_backstop_in_seconds() -> None:
     bridge = BridgeCommand(("/bin/agentd", "bridge"), {"AGENTD_AGENT": "pi-work"})
-    offer = json.loads(Pi().launch(request(bridge=bridge)).env["AGENTD_PI_MCP"])
+    launch = Pi().launch(request(bridge=bridge))
+    offer = json.loads(launch.env["AGENTD_PI_MCP"])
+    assert launch.await_bridge
     assert offer == {
         "name": "api-bridge",
         "config": {
@@ -76,6 +78,11 @@ def test_the_bridge_is_offered_with_the_contract_s_backstop_in_seconds() -> None
             "timeout": 5400,
         },
     }
+
+
+def test_a_release_without_mcp_is_not_waited_for() -> None:
+    launch = Pi().launch(request(OLD, bridge=BridgeCommand(("/bin/agentd", "bridge"), {})))
+    assert not launch.await_bridge
 
 
 def test_the_extension_comes_with_the_package() -> None:
