@@ -7,6 +7,7 @@ the disk before it is acknowledged; the rest survives a crash of the daemon, not
 from __future__ import annotations
 
 import json
+import logging
 import os
 import sqlite3
 from collections.abc import Iterator
@@ -17,7 +18,8 @@ from typing import Any
 
 from agentd.model import Event, Failure, Kind, Message, Mode, Outcome, Receipt, Source, Turn
 
-VERSION = 1
+log = logging.getLogger(__name__)
+
 MIGRATIONS = (
     """
     CREATE TABLE agents (
@@ -39,6 +41,12 @@ MIGRATIONS = (
     CREATE INDEX events_by_agent ON events (agent, seq);
     """,
 )
+"""Each leads from one format to the next; what was released is never changed."""
+VERSION = len(MIGRATIONS)
+INCREMENTAL = 2
+"""SQLite's number for a file that gives space back when it is asked to."""
+LARGEST_LOG = 4 << 20
+"""What is left of SQLite's write-ahead log after it was taken into the file, in bytes."""
 
 
 @dataclass
@@ -78,19 +86,44 @@ class Store:
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
         self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         self._db.row_factory = sqlite3.Row
-        self._db.execute("PRAGMA journal_mode = WAL")
-        self._db.execute("PRAGMA synchronous = NORMAL")
         self._depth = 0
-        self._migrate()
+        try:
+            self._open(path)
+        except BaseException:
+            self._db.close()
+            raise
 
-    def _migrate(self) -> None:
+    def _open(self, path: Path) -> None:
         [version] = self._db.execute("PRAGMA user_version").fetchone()
         if version > VERSION:
             raise sqlite3.DatabaseError(
-                f"the store was written by a newer agentd (format {version}, this one knows {VERSION})"
+                f"{path} was written by a newer agentd (format {version}, this one knows up to {VERSION}); "
+                "install that release again, or use another --state-dir"
             )
-        for number, script in enumerate(MIGRATIONS[version:], version + 1):
-            self._db.executescript(f"BEGIN; {script} PRAGMA user_version = {number}; COMMIT;")
+        [gives_back] = self._db.execute("PRAGMA auto_vacuum").fetchone()
+        if gives_back != INCREMENTAL:
+            self._db.execute(f"PRAGMA auto_vacuum = {INCREMENTAL}")
+            try:
+                self._db.execute("VACUUM")
+            except sqlite3.OperationalError as error:
+                # It writes the file anew, which takes room. Without it, what is freed is used again.
+                log.warning("%s can't be made to give space back: %s", path, error)
+        self._db.execute("PRAGMA journal_mode = WAL")
+        self._db.execute(f"PRAGMA journal_size_limit = {LARGEST_LOG}")
+        self._db.execute("PRAGMA synchronous = NORMAL")
+        self._migrate(version)
+
+    def _migrate(self, version: int) -> None:
+        """All of it or nothing: a file that can't be brought to this format stays as it was."""
+        if version == VERSION:
+            return
+        script = "".join(MIGRATIONS[version:])
+        try:
+            self._db.executescript(f"BEGIN IMMEDIATE; {script} PRAGMA user_version = {VERSION}; COMMIT;")
+        except sqlite3.Error:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+            raise
 
     def close(self) -> None:
         self._db.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from pathlib import Path
 
 import pytest
@@ -92,12 +91,3 @@ def test_all_or_nothing(path: Path) -> None:
     assert store.agents() == [] and store.result("m1") is None
     store.add_message(Message("m1", "a", "text"))
     assert store.result("m1")
-
-
-def test_a_store_of_a_newer_release_is_left_alone(path: Path) -> None:
-    Store(path).close()
-    with sqlite3.connect(path) as db:
-        db.execute("PRAGMA user_version = 99")
-    db.close()
-    with pytest.raises(sqlite3.DatabaseError, match="newer agentd"):
-        Store(path)
