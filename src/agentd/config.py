@@ -12,7 +12,7 @@ from typing import Any
 import tomlkit
 from tomlkit.exceptions import ParseError
 
-from agentd.contract import DurationError, Readiness, parse_duration
+from agentd.contract import DurationError, Readiness, format_duration, parse_duration
 from agentd.contract.policy import IDLE_RETENTION
 
 
@@ -56,6 +56,19 @@ class CustomTool:
 
 
 @dataclass(frozen=True)
+class History:
+    """The `[history]` table: how long turns, messages and events are kept, and how many of the events."""
+
+    keep_s: float = 30 * 24 * 3600.0
+    events: int = 100_000
+
+
+SHORTEST_HISTORY_S = 3600.0
+"""Whoever waits for a message must still find its end."""
+FEWEST_EVENTS = 1000
+
+
+@dataclass(frozen=True)
 class Config:
     """The whole file; every field has its default without one."""
 
@@ -66,6 +79,7 @@ class Config:
     trusted: tuple[str, ...] = ()
     bridge_tools: tuple[str, ...] = DEFAULT_TOOLS
     custom_tools: Mapping[str, CustomTool] = field(default_factory=dict)
+    history: History = History()
 
     def adapter(self, provider: str) -> AdapterConfig:
         return self.adapters.get(provider, AdapterConfig())
@@ -152,7 +166,7 @@ class _Check:
         return value
 
     def config(self, data: dict[str, Any]) -> Config:
-        self.table(data, (), {"adapters", "retention", "trust", "bridge", "tools"})
+        self.table(data, (), {"adapters", "retention", "trust", "bridge", "tools", "history"})
         retention = self.table(data.get("retention", {}), ("retention",), {"idle"})
         trust = self.table(data.get("trust", {}), ("trust",), {"workspaces"})
         bridge = self.table(data.get("bridge", {}), ("bridge",), {"tools"})
@@ -179,6 +193,7 @@ class _Check:
             trusted=self.strings(trust.get("workspaces", []), ("trust", "workspaces")),
             bridge_tools=enabled,
             custom_tools=custom_tools,
+            history=self.history(data.get("history", {}), ("history",)),
         )
 
     def adapter(self, data: Any, keys: tuple[str, ...]) -> AdapterConfig:
@@ -203,6 +218,17 @@ class _Check:
         table = self.table(data, keys, {"inactivity", "absolute"})
         values = {name: self.duration(value, (*keys, name)) for name, value in table.items()}
         return Readiness(values.get("inactivity"), values.get("absolute"))
+
+    def history(self, data: Any, keys: tuple[str, ...]) -> History:
+        table = self.table(data, keys, {"keep", "events"})
+        keep_s, events = History.keep_s, table.get("events", History.events)
+        if "keep" in table:
+            keep_s = self.duration(table["keep"], (*keys, "keep"))
+        if keep_s < SHORTEST_HISTORY_S:
+            raise self.fail((*keys, "keep"), f"must be at least {format_duration(SHORTEST_HISTORY_S)}")
+        if type(events) is not int or events < FEWEST_EVENTS:
+            raise self.fail((*keys, "events"), f"must be a whole number from {FEWEST_EVENTS} on")
+        return History(keep_s, events)
 
     def custom(self, name: str, data: Any, keys: tuple[str, ...]) -> CustomTool:
         table = self.table(data, keys, {"command", "description", "input_schema", "long_running"})

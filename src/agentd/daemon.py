@@ -30,6 +30,7 @@ from agentd.api.tools import ToolRoutes
 from agentd.api.views import Views
 from agentd.config import Config, ConfigError
 from agentd.contract import Policy
+from agentd.history import keep_small
 from agentd.model import Event, Kind, Source
 from agentd.records.watch import FileWatcher
 from agentd.store import Store
@@ -41,8 +42,6 @@ from agentd.tools.registry import Registry
 
 log = logging.getLogger("agentd")
 
-KEEP_EVENTS = 100_000
-TRIM_EVERY_S = 3600.0
 TOOLS_END_S = 3.0
 """How long the daemon waits for the tools that it ends when it ends itself; they take 1.2 s at most."""
 CONFIG_SETTLES_S = 0.2
@@ -130,7 +129,7 @@ class _Daemon:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(watcher.run)
             nursery.start_soon(self._signals)
-            nursery.start_soon(self._trim)
+            nursery.start_soon(keep_small, self.store, lambda: self.config.history, services.clock.now)
             await leftovers.end_all(self.state_dir / "agents")
             await nursery.start(supervisor.run)
             nursery.start_soon(self._follow_config)
@@ -199,11 +198,6 @@ class _Daemon:
                     continue
                 log.info("asked to end by %s", signal.Signals(number).name)
                 self.asked_to_end.set()
-
-    async def _trim(self) -> None:
-        while True:
-            self.store.trim_events(KEEP_EVENTS)
-            await trio.sleep(TRIM_EVERY_S)
 
 
 async def _describe(adapter: Adapter, launcher: CliLauncher, programs: env.Programs) -> Mapping[str, Any]:

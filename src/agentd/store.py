@@ -40,11 +40,20 @@ MIGRATIONS = (
         time REAL NOT NULL, data TEXT NOT NULL);
     CREATE INDEX events_by_agent ON events (agent, seq);
     """,
+    # The newest end is what is asked for, and the oldest ends are what goes first.
+    """
+    DROP INDEX messages_by_age;
+    DROP INDEX turns_by_age;
+    CREATE INDEX messages_by_end ON messages (agent, ended_at);
+    CREATE INDEX turns_by_end ON turns (agent, ended_at);
+    """,
 )
 """Each leads from one format to the next; what was released is never changed."""
 VERSION = len(MIGRATIONS)
 INCREMENTAL = 2
 """SQLite's number for a file that gives space back when it is asked to."""
+KEPT_PAGES = 256
+"""Of 4 KiB each."""
 LARGEST_LOG = 4 << 20
 """What is left of SQLite's write-ahead log after it was taken into the file, in bytes."""
 
@@ -304,9 +313,71 @@ class Store:
             for row in reversed(rows)
         ]
 
-    def trim_events(self, keep: int) -> None:
-        """Keep the newest events only."""
-        self._db.execute("DELETE FROM events WHERE seq <= (SELECT max(seq) FROM events) - ?", (keep,))
+    # Keeping it small ----------------------------------------------------------------------------
+    # In steps of at most `limit` rows, each of which is short. A step that did nothing was the last one.
+
+    def names(self) -> list[str]:
+        """All agents' names."""
+        return [name for (name,) in self._db.execute("SELECT name FROM agents ORDER BY name")]
+
+    def trim_turns(self, agent: str, before: float, limit: int) -> int:
+        """Remove turns and messages that ended before this time, the oldest first; returns how many rows.
+
+        An open message, a turn that runs, the last turn that ended, and what belongs to them stay.
+        """
+        last = (
+            "SELECT id FROM turns WHERE agent = :agent AND ended_at IS NOT NULL"
+            " ORDER BY ended_at DESC, rowid DESC LIMIT 1"
+        )
+        mine = {"agent": agent, "before": before, "limit": limit}
+        with self.transaction():
+            messages = self._db.execute(
+                "DELETE FROM messages WHERE rowid IN (SELECT rowid FROM messages WHERE agent = :agent"
+                " AND ended_at < :before AND outcome IS NOT NULL AND (turn IS NULL OR turn NOT IN"
+                f" (SELECT id FROM turns WHERE agent = :agent AND ended_at IS NULL OR id = ({last})))"
+                " ORDER BY ended_at LIMIT :limit)",
+                mine,
+            )
+            turns = self._db.execute(
+                "DELETE FROM turns WHERE rowid IN (SELECT rowid FROM turns WHERE agent = :agent"
+                f" AND ended_at < :before AND id <> ({last}) ORDER BY ended_at LIMIT :limit)",
+                mine,
+            )
+        return messages.rowcount + turns.rowcount
+
+    def trim_events(self, before: float, keep: int, limit: int) -> int:
+        """Remove events from before this time, and all but the newest `keep`; returns how many."""
+        return self._db.execute(
+            "DELETE FROM events WHERE seq IN (SELECT seq FROM events ORDER BY seq LIMIT :limit)"
+            " AND (time < :before OR seq <= (SELECT max(seq) FROM events) - :keep)",
+            {"before": before, "keep": keep, "limit": limit},
+        ).rowcount
+
+    def trim_events_of(self, agent: str, limit: int) -> int:
+        """Remove events of one agent, the oldest first; returns how many."""
+        return self._db.execute(
+            "DELETE FROM events WHERE seq IN (SELECT seq FROM events WHERE agent = ? ORDER BY seq LIMIT ?)",
+            (agent, limit),
+        ).rowcount
+
+    def forget(self, agent: str) -> None:
+        """Remove an agent with everything that is left of it."""
+        with self.transaction():
+            for table in ("messages", "turns", "events"):
+                self._db.execute(f"DELETE FROM {table} WHERE agent = ?", (agent,))
+            self._db.execute("DELETE FROM agents WHERE name = ?", (agent,))
+
+    def give_back(self, pages: int) -> int:
+        """Give so many unused pages of the file back to the file system, but for a few that are soon used
+        again; returns how many were given."""
+        [unused] = self._db.execute("PRAGMA freelist_count").fetchone()
+        given = min(pages, unused - KEPT_PAGES)
+        if given <= 0:
+            return 0
+        # A script runs the statement to its end; `execute` would stop after the first page.
+        self._db.executescript(f"PRAGMA incremental_vacuum({given})")
+        [left] = self._db.execute("PRAGMA freelist_count").fetchone()
+        return int(unused - left)
 
 
 def _failure_text(failure: Failure | None) -> str | None:

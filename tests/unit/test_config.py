@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agentd.config import DEFAULT_TOOLS, AdapterConfig, Config, ConfigError, CustomTool, load
+from agentd.config import DEFAULT_TOOLS, AdapterConfig, Config, ConfigError, CustomTool, History, load
 from agentd.contract import Readiness
 from agentd.contract.policy import IDLE_RETENTION
 
@@ -19,6 +19,10 @@ readiness = { inactivity = "10m", absolute = "90m" }
 
 [retention]
 idle = "1h"
+
+[history]
+keep = "168h"
+events = 5000
 
 [trust]
 workspaces = ["~/src/*"]
@@ -45,6 +49,7 @@ def test_no_file_is_the_defaults(tmp_path: Path) -> None:
     assert found == Config(tmp_path / "none.toml")
     assert (found.retention_s, found.bridge_tools) == (IDLE_RETENTION, DEFAULT_TOOLS)
     assert found.adapter("pi") == AdapterConfig()
+    assert found.history == History(keep_s=30 * 24 * 3600.0, events=100_000)
 
 
 def test_the_whole_file(tmp_path: Path) -> None:
@@ -53,6 +58,7 @@ def test_the_whole_file(tmp_path: Path) -> None:
         ("codex",), ("--x",), {"A": "1"}, Readiness(inactivity=600.0, absolute=5400.0)
     )
     assert (found.retention_s, found.retention_set) == (3600.0, True)
+    assert found.history == History(keep_s=7 * 24 * 3600.0, events=5000)
     assert found.bridge_tools == ("execute_shell_command",)
     assert found.custom_tools == {
         "deploy": CustomTool("deploy", ("./deploy",), "Deploys", {"type": "object"}, True)
@@ -76,6 +82,11 @@ def test_the_whole_file(tmp_path: Path) -> None:
         ("[tools.custom.x]\ndescription = 'x'", ":1: tools.custom.x: needs a command"),
         ("[tools.custom.x]\ncommand = ['x']\nlong_running = 1", ":3: tools.custom.x.long_running: must be"),
         ("[tools.custom.x]\ncommand = ['x']\ndescription = 1", ":3: tools.custom.x.description: must be"),
+        ("[history]\nkeep = '30d'", ":2: history.keep: '30d' is no duration; write it like 90m"),
+        ("[history]\nkeep = '59m'", ":2: history.keep: must be at least 1h"),
+        ("[history]\n\nevents = 999", ":3: history.events: must be a whole number from 1000 on"),
+        ("history.events = true", ":1: history.events: must be a whole number"),
+        ("[history]\nkep = '1h'", ":2: history.kep: unknown key; known here: events, keep"),
         ("a = ", ":1:"),
     ],
 )

@@ -77,7 +77,7 @@ def test_events_newest_first_to_go(path: Path) -> None:
         store.add_event(agent, Event(Kind.WARNING, Source.AGENTD, float(number), {"n": number}))
     assert [event.get("n") for _, _, event in store.events(None, limit=3)] == [2, 3, 4]
     assert [event.get("n") for _, _, event in store.events("a")] == [1, 3]
-    store.trim_events(2)
+    assert store.trim_events(before=0.0, keep=2, limit=100) == 3
     assert [seq for seq, _, _ in store.events(None)] == [4, 5]
 
 

@@ -12,8 +12,7 @@ from agentd import store as stores
 from agentd.model import Event, Kind, Message, Mode, Outcome, Receipt, Source, Turn
 from agentd.store import VERSION, AgentRow, Result, Store
 
-FORMATS = {
-    1: """
+FIRST = """
     CREATE TABLE agents (
         name TEXT PRIMARY KEY, id TEXT NOT NULL, provider TEXT NOT NULL, cwd TEXT NOT NULL, model TEXT,
         created_at REAL NOT NULL, life TEXT NOT NULL DEFAULT '{}');
@@ -39,6 +38,15 @@ FORMATS = {
         NULL, NULL, NULL, NULL, NULL);
     INSERT INTO turns VALUES ('t1', 'a', 'm1', 'message', 3.0, 4.0, 'completed', 'did it', NULL);
     INSERT INTO events (agent, kind, source, time, data) VALUES ('a', 'warning', 'agentd', 6.0, '{"n": 1}');
+"""
+FORMATS = {
+    1: FIRST,
+    2: FIRST
+    + """
+    DROP INDEX messages_by_age;
+    DROP INDEX turns_by_age;
+    CREATE INDEX messages_by_end ON messages (agent, ended_at);
+    CREATE INDEX turns_by_end ON turns (agent, ended_at);
     """,
 }
 """Every format as a release wrote it, with something of everything in it. The next one is added here with the
