@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import signal
 import sqlite3
 import sys
-import time
 from collections.abc import Mapping
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ import trio
 
 from agentd import config as configuration
 from agentd import environment as env
+from agentd import logs
 from agentd.adapter import Adapter, Unsupported, load_adapters
 from agentd.agents.calls import Calls
 from agentd.agents.clock import Clock
@@ -31,6 +31,7 @@ from agentd.api.views import Views
 from agentd.config import Config, ConfigError
 from agentd.contract import Policy
 from agentd.history import keep_small
+from agentd.lock import Held, Lock
 from agentd.model import Event, Kind, Source
 from agentd.records.watch import FileWatcher
 from agentd.store import Store
@@ -48,27 +49,35 @@ CONFIG_SETTLES_S = 0.2
 """How long the config file must stand still before it is read again."""
 
 
-def run(*, socket: Path, state_dir: Path, config: Path, log_level: str, log_format: str) -> int:
+class StateError(Exception):
+    """The state directory can't be had; the text says why and what to do."""
+
+
+def run(
+    *, socket: Path, state_dir: Path, config: Path, log_level: str, log_format: str, log_file: Path | None
+) -> int:
     """Run the daemon until SIGTERM or SIGINT; the exit code."""
-    _log_to_stderr(log_level, log_format)
     try:
+        logs.begin(log_level, log_format, log_file)
         return trio.run(_main, socket, state_dir, config)
-    except (SocketError, ConfigError, TmuxError, sqlite3.Error, OSError) as error:
+    except (SocketError, StateError, ConfigError, TmuxError, sqlite3.Error, OSError) as error:
         print(f"agentd: {error}", file=sys.stderr)
         return 1
 
 
 async def _main(socket: Path, state_dir: Path, config_path: Path) -> int:
-    listener = Listener(socket)
-    store: Store | None = None
-    try:
+    with ExitStack() as held:
+        listener = held.enter_context(closing(Listener(socket)))
         state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-        store = Store(state_dir / "agentd.db")
+        try:
+            about = f"process {os.getpid()}, on {socket}"
+            held.enter_context(closing(Lock(state_dir / "agentd.lock", about)))
+        except Held as error:
+            raise StateError(
+                f"another agentd ({error}) keeps its state in {state_dir}; end it, or use another --state-dir"
+            ) from error
+        store = held.enter_context(closing(Store(state_dir / "agentd.db")))
         await _Daemon(listener, store, state_dir, config_path).run()
-    finally:
-        if store:
-            store.close()
-        listener.close()
     return 0
 
 
@@ -225,24 +234,3 @@ async def _describe(adapter: Adapter, launcher: CliLauncher, programs: env.Progr
         "unverified": list(adapter.capabilities.unverified),
         "mcp_timeout": {"setting": native.name, "unit": native.unit} if native else None,
     }
-
-
-class _JsonLines(logging.Formatter):
-    def format(self, record: logging.LogRecord) -> str:
-        line = {
-            "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.created)),
-            "level": record.levelname.lower(),
-            "logger": record.name,
-            "message": record.getMessage(),
-        }
-        if record.exc_info:
-            line["exception"] = self.formatException(record.exc_info)
-        return json.dumps(line)
-
-
-def _log_to_stderr(level: str, form: str) -> None:
-    handler = logging.StreamHandler(sys.stderr)
-    text = logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s")
-    handler.setFormatter(_JsonLines() if form == "json" else text)
-    logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
-    logging.getLogger("libtmux").setLevel(logging.WARNING)

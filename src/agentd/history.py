@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 
 EVERY_S = 3600.0
 STEP = 50
-"""Rows, or pages of the file, at a time. A step takes 1 ms, or 20 where SQLite takes its log into the file."""
+"""Rows, or the file's pages, at a time. A step takes 1 ms, or 20 where SQLite takes its log into the file."""
 
 
 async def keep_small(store: Store, bounds: Callable[[], History], now: Callable[[], float]) -> None:

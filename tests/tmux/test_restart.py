@@ -156,5 +156,33 @@ def test_a_second_daemon_is_refused(daemon: Daemon) -> None:
     assert daemon.run("send", "demo", "@say on").stdout == "on\n"
 
 
+def test_a_second_daemon_with_the_same_state_is_refused(daemon: Daemon) -> None:
+    """Its own socket doesn't make it another one: both would drive the same agents."""
+    assert daemon.run("send", "demo", "@say hi").code == 0
+    other = daemon.root / "other.sock"
+    second = daemon.run("serve", "--socket", str(other))
+    assert second.code == 1
+    assert second.stderr == (
+        f"agentd: another agentd (process {daemon.pid}, on {daemon.socket}) keeps its state in "
+        f"{daemon.state}; end it, or use another --state-dir\n"
+    )
+    assert not other.exists()
+    assert daemon.run("send", "demo", "@say on").stdout == "on\n"
+
+
+def test_the_state_of_a_killed_daemon_is_free_at_once(daemon: Daemon) -> None:
+    assert daemon.run("send", "demo", "@say hi").code == 0
+    daemon.end(signal.SIGKILL)
+    assert alive_agent(daemon), "what it started doesn't hold the lock"
+    daemon.start()
+    assert daemon.run("send", "demo", "@say on").stdout == "on\n"
+    refused = daemon.run("serve", "--socket", str(daemon.root / "other.sock"))
+    assert f"process {daemon.pid}," in refused.stderr
+
+
+def alive_agent(daemon: Daemon) -> bool:
+    return bool(daemon.tmux("list-sessions", "-F", "#{session_name}"))
+
+
 def events(daemon: Daemon) -> list[dict[str, Any]]:
     return [json.loads(line) for line in daemon.run("events").stdout.splitlines()]

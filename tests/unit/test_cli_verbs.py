@@ -428,7 +428,7 @@ def test_serve_hands_over_what_it_was_told(tmp_path: Path, monkeypatch: pytest.M
     )
     assert told[0] == {
         "socket": tmp_path / "agentd.sock", "state_dir": tmp_path, "config": Path("/etc/c.toml"),
-        "log_level": "info", "log_format": "json",
+        "log_level": "info", "log_format": "json", "log_file": None,
     }  # fmt: skip
     assert (told[1]["socket"], told[1]["config"]) == (Path("/s"), Path("/c"))
     assert (told[1]["log_level"], told[1]["log_format"]) == ("debug", "text")

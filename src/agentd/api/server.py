@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import socket
 import stat
@@ -15,6 +14,7 @@ from hypercorn.config import Config
 from hypercorn.typing import ASGIFramework
 from starlette.types import ASGIApp
 
+from agentd.lock import Held, Lock
 from agentd.paths import socket_path_limit
 
 GRACE_S = 0.3
@@ -25,7 +25,7 @@ class SocketError(Exception):
 
 
 class Listener:
-    """A socket that is ours alone. The lock beside it outlives a crash for nobody: the kernel drops it."""
+    """A socket that is ours alone, by the lock beside it."""
 
     def __init__(self, path: Path) -> None:
         if len(os.fsencode(path)) > socket_path_limit():
@@ -42,13 +42,9 @@ class Listener:
                 f"others may write in {path.parent}: whoever can replace the socket can read your prompts; "
                 "use a directory of your own (0700)"
             )
-        self._lock = os.open(
-            path.with_name(path.name + ".lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600
-        )
         try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            os.close(self._lock)
+            self._lock = Lock(path.with_name(path.name + ".lock"))
+        except Held as error:
             raise SocketError(f"another agentd serves {path}") from error
         path.unlink(missing_ok=True)
         self.socket = socket.socket(socket.AF_UNIX)
@@ -62,7 +58,7 @@ class Listener:
     def close(self) -> None:
         self.socket.close()
         self.path.unlink(missing_ok=True)
-        os.close(self._lock)
+        self._lock.close()
 
 
 async def serve(app: ASGIApp, listener: Listener, until: Callable[[], Awaitable[None]]) -> None:

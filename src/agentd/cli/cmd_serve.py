@@ -27,10 +27,19 @@ from agentd.cli.face import Face, common
     "--log-format", type=click.Choice(["text", "json"]),
     help="Lines for a person or for a program.  [default: text, json with --json]",
 )  # fmt: skip
+@click.option(
+    "--log-file", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+    help="Log there instead; FILE and three older ones are kept, of 5 MiB each.",
+)  # fmt: skip
 @common
 @click.pass_obj
 def command(
-    face: Face, state_dir: Path | None, config: Path | None, log_level: str, log_format: str | None
+    face: Face,
+    state_dir: Path | None,
+    config: Path | None,
+    log_level: str,
+    log_format: str | None,
+    log_file: Path | None,
 ) -> int:
     """Run the daemon in the foreground, until Ctrl-C or SIGTERM.
 
@@ -59,4 +68,5 @@ def command(
         config=config.absolute() if config else paths.config_file(environment),
         log_level=log_level,
         log_format=log_format or ("json" if face.json else "text"),
+        log_file=log_file.absolute() if log_file else None,
     )
