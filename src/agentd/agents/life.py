@@ -11,6 +11,7 @@ from typing import Any
 from agentd.adapter import Adapter, Reader
 from agentd.agents.memory import Memory, from_json, to_json
 from agentd.model import Event, Kind
+from agentd.records.holes import punch
 from agentd.records.output import OutputTail
 from agentd.records.tail import Tail
 from agentd.records.watch import FileWatcher
@@ -18,6 +19,9 @@ from agentd.store import AgentRow, Store
 from agentd.tmux.terminal import PaneRef
 
 HOOK, OUTPUT = "hook", "output"
+SPOOL, RAW = "spool-", "output-"
+GIVE_BACK_ABOVE = 1 << 20
+"""How much of a spool or an output may have been read until it is given back, in bytes."""
 
 
 @dataclass
@@ -80,11 +84,11 @@ class Life:
     @property
     def output(self) -> Path:
         """The copy of the pane's raw output, where the CLI's adapter reads it."""
-        return self.folder / f"output-{self.run}.raw"
+        return self.folder / f"{RAW}{self.run}.raw"
 
     @property
     def spool(self) -> Path:
-        return self.folder / f"spool-{self.run}.jsonl"
+        return self.folder / f"{SPOOL}{self.run}.jsonl"
 
     def hook_argv(self) -> tuple[str, ...]:
         """The hook program for this agent's spool."""
@@ -106,15 +110,18 @@ class Records:
         self._watcher = watcher
         self._woken = woken
         self._adapter = adapter
-        self._ends: list[Callable[[], None]] = []
-        self._watched: set[Path] = set()
+        self._watched: dict[Path, Callable[[], None]] = {}
+        self._given_back: dict[Path, int] = {}
         self.reader: Reader = adapter.reader(life.reader_memory)
 
     def begin(self) -> None:
         """A new process of the CLI: nothing that an earlier one wrote counts any more."""
         self.close()
-        self._life.spool.unlink(missing_ok=True)
-        self._life.output.unlink(missing_ok=True)
+        # All of them: a late hook may have made an old one anew, and a killed daemon may have counted less.
+        for pattern in (f"{SPOOL}*.jsonl", f"{RAW}*.raw"):
+            for old in self._life.folder.glob(pattern):
+                old.unlink(missing_ok=True)
+        self._given_back.clear()
         self._life.run += 1
         self._life.tails = {}
         self._life.reader_memory = {}
@@ -138,10 +145,11 @@ class Records:
 
     def watch(self) -> None:
         """Be woken for every file that is followed."""
-        for tail in self._life.tails.values():
-            if tail.path not in self._watched:
-                self._watched.add(tail.path)
-                self._ends.append(self._watcher.watch(tail.path, self._woken))
+        paths = {tail.path for tail in self._life.tails.values()}
+        for path in self._watched.keys() - paths:
+            self._watched.pop(path)()
+        for path in paths - self._watched.keys():
+            self._watched[path] = self._watcher.watch(path, self._woken)
 
     def read(self) -> Iterator[Event]:
         """The events that the files hold by now. More files may be named on the way."""
@@ -169,7 +177,27 @@ class Records:
                 self.follow(str(source), Path(str(path)), from_end=bool(event.get("resumed")))
 
     def close(self) -> None:
-        for end in self._ends:
+        for end in self._watched.values():
             end()
-        self._ends.clear()
         self._watched.clear()
+
+    # What grows ----------------------------------------------------------------------------------
+
+    def heavy(self) -> bool:
+        """Whether enough was read of our own files to give it back: once the positions in them are saved."""
+        return any(self._read_of(tail) > GIVE_BACK_ABOVE for tail in self._own())
+
+    def give_back(self) -> None:
+        """Give back what was read of our own files, and saved as read. The CLI's records are the CLI's."""
+        for tail in self._own():
+            if not punch(tail.path, tail.offset) and isinstance(tail, OutputTail):
+                # A piece that is written at this very moment may go with it: a title is told again. The
+                # spool, where every line counts, stays whole until the next start.
+                tail.empty()
+            self._given_back[tail.path] = tail.offset
+
+    def _own(self) -> list[Tail | OutputTail]:
+        return [tail for name, tail in self._life.tails.items() if name in (HOOK, OUTPUT)]
+
+    def _read_of(self, tail: Tail | OutputTail) -> int:
+        return tail.offset - min(self._given_back.get(tail.path, 0), tail.offset)

@@ -206,7 +206,12 @@ class Owner:
             # Whatever kept this event's effects from being run, the rest is to be heard.
             self._wake()
             raise
-        self.life.save(self._services.store)
+        store = self._services.store
+        heavy = self.records.heavy()
+        with store.transaction(synced=heavy):
+            self.life.save(store)
+        if heavy:
+            self.records.give_back()
 
     async def _handle(self, what: fx.Input) -> None:
         """One input: decide, write down, act."""

@@ -1,7 +1,6 @@
 """What a program tells its terminal beside the picture: the operating system commands in its raw output.
 
-tmux takes them out, so they are read from a copy of the pane's output (`pipe-pane`). The copy is a
-means, not a log: it is emptied once it has been read and has grown.
+tmux takes them out, so they are read from a copy of the pane's output (`pipe-pane`).
 """
 
 from __future__ import annotations
@@ -9,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,6 @@ _OSC = re.compile(rb"\x1b\](\d{1,5});([^\x07\x1b]{0,4096})(?:\x07|\x1b\\)")
 _UNFINISHED = 4200
 """More than the longest command that is looked for."""
 _CHUNK = 1 << 20
-_EMPTY_ABOVE = 4 << 20
 
 
 @dataclass
@@ -46,8 +45,10 @@ class OutputTail:
                     yield {"osc": int(match[1]), "text": match[2].decode("utf-8", "replace")}
                 start = data.rfind(b"\x1b]", max(end, len(data) - _UNFINISHED))
                 self._rest = data[start:] if start >= 0 else data[-1:]
-        if self.offset > _EMPTY_ABOVE:
-            # Its writer appends, so what comes next begins at the new end.
+
+    def empty(self) -> None:
+        """Throw away what was read. Its writer appends, so what comes next begins at the new end."""
+        with suppress(OSError):
             os.truncate(self.path, 0)
             self.offset = 0
 
