@@ -82,7 +82,8 @@ def page(**more: Any) -> dict[str, Any]:
 
 # All of them
 
-WORDS = {"send": ["x", "p"], "answer": ["x", "1"], "list": [], "events": [], "timeouts": [], "adapters": []}
+NONE: dict[str, list[str]] = {verb: [] for verb in ("list", "events", "timeouts", "adapters", "prune")}
+WORDS = {"send": ["x", "p"], "answer": ["x", "1"], **NONE}
 ASKING = [verb for verb in VERBS if verb not in ("serve", "bridge")]
 
 
@@ -129,6 +130,47 @@ def test_socket_and_json_may_come_first(
     daemon.on("GET", "/v1/agents", reply([]))
     assert main(["--socket", str(daemon.path), "--json", "list"]) == 0
     assert capsys.readouterr().out == "[]\n"
+
+
+# prune
+
+
+@pytest.mark.parametrize(
+    ("words", "age"),
+    [((), None), (("--older-than", "36h"), 36 * 3600.0), (("--all",), 0.0), (("--older-than", "0"), 0.0)],
+)
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_prune_says_what_it_removed(
+    daemon: FakeDaemon, capsys: Shown, words: tuple[str, ...], age: float | None, dry_run: bool
+) -> None:
+    told = {"agents": ["a", "b\n"], "folders": ["/state/agents/old"], "dry_run": dry_run}
+    daemon.on("POST", "/v1/prune", reply(told))
+    assert main(["prune", *words, *(["--dry-run"] if dry_run else [])]) == 0
+    assert daemon.request.body == {"older_than_s": age, "dry_run": dry_run}
+    did = "would prune" if dry_run else "pruned"
+    assert capsys.readouterr().out == (f"{did} a\n{did} b \n{did} /state/agents/old, a folder of no agent\n")
+
+
+def test_prune_in_json_and_of_nothing(daemon: FakeDaemon, capsys: Shown) -> None:
+    nothing: dict[str, Any] = {"agents": [], "folders": [], "dry_run": False}
+    daemon.on("POST", "/v1/prune", reply(nothing))
+    assert main(["prune"]) == 0
+    assert capsys.readouterr().out == "nothing to prune\n"
+    assert main(["prune", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == nothing
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--older-than", "30d"), "'30d' is no duration; write it like 90m"),
+        (("--older-than", "-1h"), "must not be negative"),
+        (("--all", "--older-than", "1h"), "not both"),
+    ],
+)
+def test_prune_refuses_wrong_words(capsys: Shown, words: tuple[str, ...], says: str) -> None:
+    assert main(["prune", *words]) == 2
+    assert says in capsys.readouterr().err
 
 
 # list, show, explain

@@ -1,4 +1,4 @@
-"""What was read of a spool or an output is given back while others write to it; no line is lost or repeated."""
+"""What was read of a spool or an output is given back while others write to it, and no line is lost."""
 
 from __future__ import annotations
 

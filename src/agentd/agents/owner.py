@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,6 +56,12 @@ class _Answer:
     done: Callable[[DialogError | None], None]
 
 
+@dataclass(frozen=True)
+class _Last:
+    deed: Callable[[], Awaitable[bool]]
+    done: Callable[[bool], None]
+
+
 class Owner:
     """One agent. Only `run` touches the machine; everything else puts inputs into the inbox."""
 
@@ -66,6 +72,8 @@ class Owner:
         self._services = services
         self._inbox_in, self._inbox = trio.open_memory_channel[Any](math.inf)
         self._woken = False
+        self.gone = False
+        """The agent was removed: whoever still has this owner can do nothing with it."""
         self.records = Records(life, adapter, services.watcher, self._wake)
         self._settled: dict[str, trio.Event] = {}
         self.body = Body(life, adapter, services, self.records, self._inbox_in.send_nowait)
@@ -85,19 +93,33 @@ class Owner:
 
     def submit(self, message: Message) -> None:
         """Hand a message over: it is on disk when this returns."""
+        assert not self.gone, self
         self._services.store.add_message(message)
         self._settled[message.id] = trio.Event()
-        self._inbox_in.send_nowait(fx.Submit(message))
+        self._put(fx.Submit(message))
 
     def tell(self, what: fx.Input) -> None:
         """Put an input into the inbox."""
-        self._inbox_in.send_nowait(what)
+        self._put(what)
 
     async def ask(self, what: fx.Input) -> None:
         """Put an input into the inbox and wait until it was handled, effects included."""
         done = trio.Event()
-        self._inbox_in.send_nowait(_Ask(what, done))
+        self._put(_Ask(what, done))
         await done.wait()
+
+    async def last(self, deed: Callable[[], Awaitable[bool]]) -> bool:
+        """Do this in the owner's turn. Where it returns True, the agent is no more, and the owner ends."""
+        done = trio.Event()
+        did: list[bool] = []
+
+        def finished(gone: bool) -> None:
+            did.append(gone)
+            done.set()
+
+        self._put(_Last(deed, finished))
+        await done.wait()
+        return did[0]
 
     async def settled(self, message: str) -> Result:
         """Wait until the message has an outcome."""
@@ -123,7 +145,7 @@ class Owner:
             problem.append(error)
             done.set()
 
-        self._inbox_in.send_nowait(_Answer(choice, finished))
+        self._put(_Answer(choice, finished))
         await done.wait()
         if problem[0]:
             raise problem[0]
@@ -131,7 +153,12 @@ class Owner:
     def _wake(self) -> None:
         if not self._woken:
             self._woken = True
-            self._inbox_in.send_nowait(_Woken())
+            self._put(_Woken())
+
+    def _put(self, what: Any) -> None:
+        self._inbox_in.send_nowait(what)
+        if self.gone:
+            self._turn_away()
 
     # The task -------------------------------------------------------------------------------------
 
@@ -144,11 +171,29 @@ class Owner:
                 self.records.watch()
                 self._wake()
             try:
-                while True:
+                while not self.gone:
                     await self._guarded(await self._next())
+                self._turn_away()
             finally:
                 self.records.close()
                 nursery.cancel_scope.cancel()
+
+    def _turn_away(self) -> None:
+        """Let those go who wait for an agent that is no more."""
+        while True:
+            try:
+                what = self._inbox.receive_nowait()
+            except trio.WouldBlock:
+                return
+            match what:
+                case _Ask(done=done):
+                    done.set()
+                case _Answer(done=finished):
+                    finished(DialogError("none", f"{self.name} was removed"))
+                case _Last(done=ended):
+                    ended(False)
+                case _:
+                    pass
 
     async def _next(self) -> Any:
         deadline = self.machine.next_deadline()
@@ -185,6 +230,11 @@ class Owner:
                 await self._read_records()
             case _Answer(choice, finished):
                 await self._answer(choice, finished)
+            case _Last(deed, ended):
+                try:
+                    self.gone = await deed()
+                finally:
+                    ended(self.gone)
             case _Ask(input_, done):
                 try:
                     await self._handle(input_)

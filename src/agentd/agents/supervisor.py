@@ -16,6 +16,7 @@ from agentd.agents import effects as fx
 from agentd.agents.life import Life
 from agentd.agents.machine import Machine
 from agentd.agents.owner import Owner
+from agentd.agents.pruning import Pruned, Pruner
 from agentd.agents.services import Services
 from agentd.config import Config
 from agentd.contract import Policy
@@ -229,6 +230,14 @@ class Supervisor:
     def holder(self, token: str) -> Owner | None:
         """The agent whose bridge was given this token."""
         return next((o for o in self.owners.values() if bridging.fits(o.life, token)), None)
+
+    async def prune(self, older_than_s: float | None = None, *, dry_run: bool = False) -> Pruned:
+        """Remove the agents that have not been in use for so many seconds (by default as long as the history
+        is kept), and the folders of no agent."""
+        if older_than_s is None:
+            older_than_s = self._config().history.keep_s
+        pruner = Pruner(self.owners, self.services, self._folder)
+        return await pruner.prune(self.services.clock.now() - older_than_s, dry_run=dry_run)
 
     # Messages and ends ----------------------------------------------------------------------------
 

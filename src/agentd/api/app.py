@@ -6,6 +6,7 @@ import json
 import math
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from starlette.applications import Starlette
@@ -63,6 +64,7 @@ class Api:
             Route("/v1/agents", self.list_agents, methods=["GET"]),
             Route("/v1/agents", self.create, methods=["POST"]),
             Route("/v1/agents", self.stop_all, methods=["DELETE"]),
+            Route("/v1/prune", self.prune, methods=["POST"]),
             Route(one, self.show, methods=["GET"]),
             Route(one, self.stop, methods=["DELETE"]),
             Route(f"{one}/messages", self.messages, methods=["POST"]),
@@ -154,6 +156,19 @@ class Api:
     async def stop_all(self, request: Request) -> Response:
         return JSONResponse({"stopped": await self._supervisor.stop_all("agentd stop --all")})
 
+    async def prune(self, request: Request) -> Response:
+        body = await _body(request)
+        age = body.get("older_than_s")
+        if age is not None and not (
+            isinstance(age, int | float) and not isinstance(age, bool) and math.isfinite(age) and age >= 0
+        ):
+            raise Refused(400, "usage", "`older_than_s` must be a number of seconds from zero on")
+        dry_run = body.get("dry_run") is True
+        pruned = await self._supervisor.prune(age, dry_run=dry_run)
+        return JSONResponse(
+            {"agents": pruned.agents, "folders": list(map(str, pruned.folders)), "dry_run": dry_run}
+        )
+
     async def interrupt(self, request: Request) -> Response:
         body = await _body(request)
         owner = self._owner(request, cwd=_text(body, "cwd"))
@@ -204,11 +219,17 @@ class Api:
             isinstance(deadline, int | float) and math.isfinite(deadline) and deadline > 0
         ):
             raise Refused(400, "usage", "`deadline_s` must be a number of seconds above zero")
-        owner = self._supervisor.ensure(
-            _target(request), cwd=_text(body, "cwd"), name=_text(body, "name"), model=_text(body, "model")
+        wanted = partial(
+            self._supervisor.ensure,
+            _target(request),
+            cwd=_text(body, "cwd"),
+            name=_text(body, "name"),
+            model=_text(body, "model"),
         )
+        wanted()  # what can't be met is refused before an answer begins
 
         async def work(send: SendEvent) -> dict[str, Any]:
+            owner = wanted()  # anew: an agent may have been pruned in between
             with self._supervisor.services.hub.listen(owner.name) as channel:
                 message = self._supervisor.submit(
                     owner, text, mode=Mode(mode), raw=body.get("raw") is True, deadline_s=deadline

@@ -23,6 +23,7 @@ VERBS = {
     "wait": "Wait until the current turn is over; print its reply.",
     "interrupt": "End the running turn; the agent stays.",
     "stop": "End the turn, the CLI, its children and its pane.",
+    "prune": "Remove agents that no longer serve, with their history and files.",
     "list": "List all agents.",
     "show": "Show one agent: state, turn, queue, last reply, how to attach.",
     "answer": "Answer the dialog that an agent waits with.",
