@@ -64,3 +64,11 @@ def test_the_oldest_files_go(tmp_path: Path) -> None:
         output.close()
     assert len(list(tmp_path.glob("*.out"))) == KEPT_FILES
     assert (tmp_path / f"{KEPT_FILES + 2}.out").exists()
+
+
+def test_the_files_together_do_not_fill_the_disk(tmp_path: Path) -> None:
+    for number in range(5):
+        output = Output(tmp_path / f"{number}.out", cap=2, whole=100)
+        output.add(b"x" * 40)
+        output.close()
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["2.out", "3.out", "4.out"]

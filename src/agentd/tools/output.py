@@ -13,7 +13,8 @@ KEPT_WHOLE = 1 << 30
 _DECODER = codecs.getincrementaldecoder("utf-8")
 """Leaves out a character that the cut went through."""
 KEPT_FILES = 20
-"""How many such files an agent's folder holds; the oldest go first."""
+"""How many such files an agent's folder holds; the oldest go first. When one is begun, the others take no
+more than KEPT_WHOLE together."""
 
 
 class Output:
@@ -62,7 +63,7 @@ class Output:
     def _write(self, data: bytes) -> None:
         if self._descriptor is None:
             self.file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            prune(self.file.parent, KEPT_FILES - 1)
+            prune(self.file.parent, KEPT_FILES - 1, self._whole)
             self._descriptor = os.open(self.file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         rest = memoryview(data)[: self._whole - self._written]
         while rest:
@@ -90,8 +91,12 @@ class Output:
             self._descriptor = None
 
 
-def prune(folder: Path, keep: int) -> None:
-    """Remove the oldest files of this folder."""
-    found = sorted(folder.glob("*.out"), key=lambda path: path.stat().st_mtime)
-    for path in found[: max(0, len(found) - keep)]:
-        path.unlink(missing_ok=True)
+def prune(folder: Path, keep: int, most: int) -> None:
+    """Remove the oldest files of this folder, until they are at most `keep` and take at most `most` bytes."""
+    found = sorted(((file.stat(), file) for file in folder.glob("*.out")), key=lambda each: each[0].st_mtime)
+    left, taken = len(found), sum(status.st_size for status, _ in found)
+    for status, file in found:
+        if left <= keep and taken <= most:
+            return
+        file.unlink(missing_ok=True)
+        left, taken = left - 1, taken - status.st_size
