@@ -7,7 +7,6 @@ owner hands each input to the machine, writes down what changed, and then runs t
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +17,7 @@ from agentd.adapter import Adapter, Keys
 from agentd.agents import effects as fx
 from agentd.agents.body import Body, Ended, Found
 from agentd.agents.dialogs import DialogError, answer
+from agentd.agents.inbox import Answer, Ask, Inbox, Last
 from agentd.agents.life import Life, Records
 from agentd.agents.machine import Machine
 from agentd.agents.services import LaunchError, Services
@@ -42,26 +42,6 @@ class _Woken:
     """A record may have grown."""
 
 
-@dataclass(frozen=True)
-class _Ask:
-    """An input whose sender waits until it was handled, effects included."""
-
-    what: fx.Input
-    done: trio.Event
-
-
-@dataclass(frozen=True)
-class _Answer:
-    choice: str
-    done: Callable[[DialogError | None], None]
-
-
-@dataclass(frozen=True)
-class _Last:
-    deed: Callable[[], Awaitable[bool]]
-    done: Callable[[bool], None]
-
-
 class Owner:
     """One agent. Only `run` touches the machine; everything else puts inputs into the inbox."""
 
@@ -70,13 +50,13 @@ class Owner:
         self.adapter = adapter
         self.machine = machine
         self._services = services
-        self._inbox_in, self._inbox = trio.open_memory_channel[Any](math.inf)
+        self._inbox = Inbox(life.row.name)
         self._woken = False
         self.gone = False
         """The agent was removed: whoever still has this owner can do nothing with it."""
         self.records = Records(life, adapter, services.watcher, self._wake)
         self._settled: dict[str, trio.Event] = {}
-        self.body = Body(life, adapter, services, self.records, self._inbox_in.send_nowait)
+        self.body = Body(life, adapter, services, self.records, self._inbox.put)
 
     def __repr__(self) -> str:
         return f"<Owner of {self.machine!r}>"
@@ -96,30 +76,19 @@ class Owner:
         assert not self.gone, self
         self._services.store.add_message(message)
         self._settled[message.id] = trio.Event()
-        self._put(fx.Submit(message))
+        self._inbox.put(fx.Submit(message))
 
     def tell(self, what: fx.Input) -> None:
         """Put an input into the inbox."""
-        self._put(what)
+        self._inbox.put(what)
 
     async def ask(self, what: fx.Input) -> None:
         """Put an input into the inbox and wait until it was handled, effects included."""
-        done = trio.Event()
-        self._put(_Ask(what, done))
-        await done.wait()
+        await self._inbox.ask(what)
 
     async def last(self, deed: Callable[[], Awaitable[bool]]) -> bool:
         """Do this in the owner's turn. Where it returns True, the agent is no more, and the owner ends."""
-        done = trio.Event()
-        did: list[bool] = []
-
-        def finished(gone: bool) -> None:
-            did.append(gone)
-            done.set()
-
-        self._put(_Last(deed, finished))
-        await done.wait()
-        return did[0]
+        return await self._inbox.last(deed)
 
     async def settled(self, message: str) -> Result:
         """Wait until the message has an outcome."""
@@ -138,27 +107,13 @@ class Owner:
         Raises:
             DialogError: there is none, or it has no such answer.
         """
-        done = trio.Event()
-        problem: list[DialogError | None] = []
-
-        def finished(error: DialogError | None) -> None:
-            problem.append(error)
-            done.set()
-
-        self._put(_Answer(choice, finished))
-        await done.wait()
-        if problem[0]:
-            raise problem[0]
+        if problem := await self._inbox.answer(choice):
+            raise problem
 
     def _wake(self) -> None:
         if not self._woken:
             self._woken = True
-            self._put(_Woken())
-
-    def _put(self, what: Any) -> None:
-        self._inbox_in.send_nowait(what)
-        if self.gone:
-            self._turn_away()
+            self._inbox.put(_Woken())
 
     # The task -------------------------------------------------------------------------------------
 
@@ -173,34 +128,17 @@ class Owner:
             try:
                 while not self.gone:
                     await self._guarded(await self._next())
-                self._turn_away()
+                self._inbox.shut()
             finally:
                 self.records.close()
                 nursery.cancel_scope.cancel()
-
-    def _turn_away(self) -> None:
-        """Let those go who wait for an agent that is no more."""
-        while True:
-            try:
-                what = self._inbox.receive_nowait()
-            except trio.WouldBlock:
-                return
-            match what:
-                case _Ask(done=done):
-                    done.set()
-                case _Answer(done=finished):
-                    finished(DialogError("none", f"{self.name} was removed"))
-                case _Last(done=ended):
-                    ended(False)
-                case _:
-                    pass
 
     async def _next(self) -> Any:
         deadline = self.machine.next_deadline()
         with trio.CancelScope() as scope:
             if deadline is not None:
                 scope.deadline = self._services.clock.to_trio(deadline)
-            return await self._inbox.receive()
+            return await self._inbox.take()
         return fx.Tick()
 
     async def _guarded(self, what: Any) -> None:
@@ -228,14 +166,14 @@ class Owner:
                 for source, path in found.items():
                     self.records.follow(source, path, from_end=from_end)
                 await self._read_records()
-            case _Answer(choice, finished):
+            case Answer(choice, finished):
                 await self._answer(choice, finished)
-            case _Last(deed, ended):
+            case Last(deed, ended):
                 try:
                     self.gone = await deed()
                 finally:
                     ended(self.gone)
-            case _Ask(input_, done):
+            case Ask(input_, done):
                 try:
                     await self._handle(input_)
                 finally:
