@@ -300,9 +300,16 @@ class Store:
 
     def events(self, agent: str | None, limit: int = 1000) -> list[tuple[int, str, Event]]:
         """The newest events, oldest first: (sequence number, agent, event)."""
-        where, values = ("WHERE agent = ?", [agent]) if agent else ("", [])
+        return self._events(agent, "seq > ? ORDER BY seq DESC", 0, limit)[::-1]
+
+    def events_after(self, seq: int, agent: str | None, limit: int = 1000) -> list[tuple[int, str, Event]]:
+        """The oldest events after that one."""
+        return self._events(agent, "seq > ? ORDER BY seq", seq, limit)
+
+    def _events(self, agent: str | None, which: str, seq: int, limit: int) -> list[tuple[int, str, Event]]:
+        whose, values = ("agent = ? AND", [agent]) if agent else ("", [])
         rows = self._db.execute(
-            f"SELECT * FROM events {where} ORDER BY seq DESC LIMIT ?", [*values, limit]
+            f"SELECT * FROM events WHERE {whose} {which} LIMIT ?", [*values, seq, limit]
         ).fetchall()
         return [
             (
@@ -310,7 +317,7 @@ class Store:
                 row["agent"],
                 Event(Kind(row["kind"]), Source(row["source"]), row["time"], json.loads(row["data"])),
             )
-            for row in reversed(rows)
+            for row in rows
         ]
 
     # Keeping it small ----------------------------------------------------------------------------

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 import trio
@@ -21,8 +20,13 @@ class Published:
     event: Event
 
 
+KEPT = 1000
+"""How many events wait for a listener."""
+
+
 class Hub:
-    """Publishing never waits: a listener's channel grows until the listener reads or leaves."""
+    """Publishing never waits, and nothing grows for a listener who doesn't read: it gets no more than a
+    thousand events then. Whoever must have every one looks them up in the store, where they are by then."""
 
     def __init__(self) -> None:
         self._listeners: dict[trio.MemorySendChannel[Published], str | None] = {}
@@ -30,12 +34,13 @@ class Hub:
     def publish(self, published: Published) -> None:
         for channel, agent in list(self._listeners.items()):
             if agent is None or agent == published.agent:
-                channel.send_nowait(published)
+                with suppress(trio.WouldBlock):
+                    channel.send_nowait(published)
 
     @contextmanager
     def listen(self, agent: str | None = None) -> Iterator[trio.MemoryReceiveChannel[Published]]:
         """Every event from now on, of one agent or of all."""
-        send, receive = trio.open_memory_channel[Published](math.inf)
+        send, receive = trio.open_memory_channel[Published](KEPT)
         self._listeners[send] = agent
         try:
             with send, receive:

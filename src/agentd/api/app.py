@@ -117,16 +117,19 @@ class Api:
         follow = request.query_params.get("follow") in ("1", "true")
 
         async def produce(send: SendEvent) -> None:
+            store = self._supervisor.services.store
             with self._supervisor.services.hub.listen(agent) as channel:
                 last = 0
-                for seq, name, event in self._supervisor.services.store.events(agent):
+                for seq, name, event in store.events(agent):
                     last = seq
                     await send("event", event_line(seq, name, event))
-                if not follow:
-                    return
-                async for published in channel:
-                    if published.seq > last:
-                        await send("event", event_line(published.seq, published.agent, published.event))
+                while follow:
+                    # A reader that is slow misses nothing: what didn't wait for it is in the store.
+                    while news := store.events_after(last, agent):
+                        for seq, name, event in news:
+                            last = seq
+                            await send("event", event_line(seq, name, event))
+                    await channel.receive()
 
         return EventStream(produce)
 
