@@ -28,6 +28,8 @@ process the wait is short, since nothing promises one; releases before 2.1.160 h
 ROW_SETTLE_S = 1.0
 """How long such a row waits for its hook, which knows of background work and the answer."""
 DURATIONS_SINCE = (2, 1, 160)
+MOST_WAITING = 50
+"""Texts that wait inside the CLI: it may drop some in ways that its record doesn't tell."""
 
 _INTERRUPTED = "[Request interrupted by user"
 _SYSTEM = "<task-notification>"
@@ -174,6 +176,7 @@ class ClaudeReader:
         match row.get("operation"):
             case "enqueue" if isinstance(text, str):
                 waiting.append(text)
+                del waiting[:-MOST_WAITING]
                 return self._steer(Kind.STEER_WAITING, text)
             case "remove":
                 if text in waiting:
