@@ -28,9 +28,12 @@ def main() -> None:
     parser.add_argument("--agents", type=int, default=50)
     parser.add_argument("--times", type=int, default=40, help="repetitions of what a median is taken of")
     parser.add_argument("--seconds", type=float, default=10.0, help="how long the idle agents are looked at")
+    parser.add_argument("--turns", type=int, default=1000, help="after which the memory is looked at again")
     given = parser.parse_args()
     with Daemon(demo=()) as daemon:
         rows = list(measure(daemon, given.agents, given.times, given.seconds))
+    with Daemon(demo=("--tick", "0.01")) as daemon:
+        rows += growth(daemon, given.turns)
     widths = [max(len(row[column]) for row in rows) for column in range(4)]
     for row in rows:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
@@ -126,6 +129,31 @@ def many(daemon: Daemon, client: Client, agents: int, seconds: float) -> Iterato
     assert ready() > agents, "not all were adopted"
     yield (f"a daemon that adopts {agents} agents is ready", milliseconds(adopted), "", "")
     yield ("  of it the imports", milliseconds(empty), f"{empty / adopted:.2f}", "")
+
+
+def growth(daemon: Daemon, turns: int) -> Iterator[Row]:
+    """What turns leave behind in the daemon and on the disk: the first half of them against the second."""
+    several = 4
+
+    def ask(number: int) -> None:
+        client = Client(daemon.socket, timeout=300)
+        for turn in range(turns // 2 // several):
+            body = {"text": f"@say {turn} {'x' * 500}", "cwd": str(daemon.work), "name": f"turns-{number}"}
+            client.request("POST", "/v1/agents/demo/messages", body)
+
+    def half() -> tuple[float, float]:
+        with ThreadPoolExecutor(several) as pool:
+            list(pool.map(ask, range(several)))
+        files = sum(file.stat().st_blocks * 512 for file in daemon.state.rglob("*") if file.is_file())
+        return psutil.Process(daemon.pid).memory_info().rss / 2**20, files / 2**20
+
+    began = psutil.Process(daemon.pid).memory_info().rss / 2**20
+    (memory, disk), (memory_later, disk_later) = half(), half()
+    for name, values in (("memory", (began, memory, memory_later)), ("disk", (0.0, disk, disk_later))):
+        start, middle, end = values
+        ratio = (end - middle) / (middle - start) if middle > start else 0.0
+        yield (f"{name}, after {turns // 2} and {turns} turns", f"{middle:.1f}, {end:.1f} MiB", "", "")
+        yield ("  the second half's share over the first's", f"{end - middle:.1f} MiB", f"{ratio:.2f}", "")
 
 
 def used(processes: list[psutil.Process]) -> float:

@@ -166,3 +166,17 @@ def test_nothing_of_an_outer_agent_reaches_the_program(daemon: Daemon) -> None:
     assert f"HOME={daemon.home}" in done.stdout
     # The directory of the workspace is the program's.
     assert daemon.run("send", "demo", "@bash pwd").stdout == f"{daemon.work}\n"
+
+
+def test_a_log_in_a_file(daemon: Daemon) -> None:
+    refused = daemon.run("serve", "--log-file", str(daemon.root / "none" / "log"))
+    assert refused.code == 1 and refused.stderr.startswith("agentd: ") and "none/log" in refused.stderr
+    log, other = daemon.root / "second.log", daemon.root / "other"
+    words = ("serve", "--state-dir", str(other), "--socket", str(other / "s"), "--log-file", str(log))
+    second = daemon.begin(*words)
+    until("it is there", (other / "s").exists)
+    assert second.process.stdout is not None and b"ready on" in second.process.stdout.readline()
+    second.process.terminate()
+    assert (ended := second.finish()).code == 0 and ended.stderr == ""
+    assert "agentd: asked to end by SIGTERM" in log.read_text()
+    assert stat.S_IMODE(log.stat().st_mode) == 0o600
