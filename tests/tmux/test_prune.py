@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from agentd.api.client import ApiError
 from agentd.testing.daemon import Daemon
+from agentd.testing.until import until
 
 
 def test_a_stopped_agent_is_pruned_and_its_name_is_free(daemon: Daemon) -> None:
@@ -48,3 +56,31 @@ def test_sending_and_pruning_at_the_same_time_loses_no_prompt(daemon: Daemon) ->
         told = sending.finish().json
         assert (told["outcome"], told["reply"]) == ("completed", str(number)), told
     assert daemon.run("send", "demo", "@say end").stdout == "end\n"
+
+
+def test_a_wrong_age_is_refused(daemon: Daemon) -> None:
+    for age in (-1, "1h", True, [1]):
+        with pytest.raises(ApiError, match="number of seconds from zero on") as refused:
+            daemon.client.request("POST", "/v1/prune", {"older_than_s": age})
+        assert refused.value.status == 400
+
+
+def test_the_config_says_what_is_old(daemon: Daemon) -> None:
+    """The default age is that of the history."""
+    assert daemon.run("send", "demo", "@say hi").code == 0
+    daemon.run("stop", "demo")
+    with closing(sqlite3.connect(daemon.state / "agentd.db")) as db:
+        [life] = db.execute("SELECT life FROM agents").fetchone()
+    daemon.end()
+    memory = json.loads(life)
+    for name in ("since", "last_used_at"):
+        memory["memory"][name] -= 100 * 3600
+    with closing(sqlite3.connect(daemon.state / "agentd.db", isolation_level=None)) as db:
+        db.execute("UPDATE agents SET life = ?, created_at = 0", (json.dumps(memory),))
+    daemon.start()
+    assert daemon.run("prune").stdout == "nothing to prune\n"
+    assert daemon.run("prune", "--older-than", "101h").stdout == "nothing to prune\n"
+    daemon.configure('[history]\nkeep = "99h"\n')
+    until("the config is read", lambda: "config read again" in daemon.log.read_text())
+    assert daemon.run("prune", "--dry-run").stdout == "would prune demo-work\n"
+    assert daemon.run("prune").stdout == "pruned demo-work\n"
