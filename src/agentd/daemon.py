@@ -107,6 +107,10 @@ class _Daemon:
         programs = env.Programs(self.state_dir / "programs.json", clean)
         watcher = FileWatcher()
         registry = Registry(lambda: self.config, (shell.TOOL,), custom.tools)
+
+        def offered(agent: str) -> tuple[str, ...]:
+            return tuple(tool.name for tool in registry.offered(agent))
+
         launcher = CliLauncher(
             self.adapters,
             terminal,
@@ -114,12 +118,18 @@ class _Daemon:
             lambda: self.config,
             self.policy,
             self.listener.path,
-            lambda agent: bool(registry.offered(agent)),
+            offered,
         )
         services = Services(self.store, Hub(), terminal, watcher, Clock(), launcher, Calls())
         home = Path(clean.get("HOME") or Path.home())
         supervisor = Supervisor(
-            self.adapters, services, self.state_dir / "agents", lambda: self.config, self.policy, home
+            self.adapters,
+            services,
+            self.state_dir / "agents",
+            lambda: self.config,
+            self.policy,
+            home,
+            offered,
         )
         self.supervisor = supervisor
         views = Views(supervisor, tmux)

@@ -31,11 +31,6 @@ request_max_retries = 2
 stream_max_retries = 1
 """
 
-APPROVED = """
-[mcp_servers.api-bridge]
-default_tools_approval_mode = "approve"
-"""
-
 
 def setup(release: str, url: str, root: Path) -> str:
     """The user's own configuration, and agentd's."""
@@ -72,10 +67,18 @@ def subject(release: str) -> Subject:
         cli_writes=frozenset({"config.toml"}),
         longest=900_000,
         steers_text=frozenset({"joined"}),
-        allow=lambda root, tool: configure(root, APPROVED),
+        allow=allow,
         add_server=add_server,
         backstop=Backstop("timed out awaiting tools/call after", progress=False),
     )
+
+
+def allow(root: Path, tool: str) -> None:
+    """In agentd's config: in Codex's own this would be a server without a command, where agentd adds none."""
+    config = root / "config.toml"
+    args = json.dumps(["-c", 'mcp_servers.api-bridge.default_tools_approval_mode="approve"'])
+    table = "[adapters.codex]\n"
+    config.write_text(config.read_text().replace(table, f"{table}args = {args}\n"))
 
 
 def configure(root: Path, more: str) -> None:

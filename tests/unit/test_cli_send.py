@@ -76,6 +76,7 @@ def test_the_whole_message(daemon: FakeDaemon, tmp_path: Path) -> None:
         "x",
         "--model",
         "m",
+        "--restart",
         "--raw",
         "--steer",
         "--deadline",
@@ -89,8 +90,8 @@ def test_the_whole_message(daemon: FakeDaemon, tmp_path: Path) -> None:
     )
     assert daemon.request.headers["accept"] == "text/event-stream"
     assert daemon.request.body == {
-        "text": "/clear", "cwd": str(tmp_path), "name": "x", "model": "m", "mode": "steer", "raw": True,
-        "wait": True, "deadline_s": 5400.0, "on_attention": "wait",
+        "text": "/clear", "cwd": str(tmp_path), "name": "x", "model": "m", "restart": True, "mode": "steer",
+        "raw": True, "wait": True, "deadline_s": 5400.0, "on_attention": "wait",
     }  # fmt: skip
 
 
@@ -99,8 +100,8 @@ def test_the_defaults(daemon: FakeDaemon, tmp_path: Path, monkeypatch: pytest.Mo
     daemon.on("POST", MESSAGES, events(result()))
     assert main(["send", "demo", "hi"]) == 0
     assert daemon.request.body == {
-        "text": "hi", "cwd": str(tmp_path), "name": None, "model": None, "mode": "queue", "raw": False,
-        "wait": True, "deadline_s": None, "on_attention": "exit",
+        "text": "hi", "cwd": str(tmp_path), "name": None, "model": None, "restart": False, "mode": "queue",
+        "raw": False, "wait": True, "deadline_s": None, "on_attention": "exit",
     }  # fmt: skip
 
 

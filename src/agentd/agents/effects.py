@@ -42,6 +42,15 @@ class Stop:
 
 
 @dataclass(frozen=True)
+class Refit:
+    """End an idle CLI, so that its next start has what is wanted now. `keep`: the conversation goes on."""
+
+    by: str
+    polite: bool
+    keep: bool
+
+
+@dataclass(frozen=True)
 class StartAgain:
     """The daemon ended while it started the CLI: no prompt can have reached it."""
 
@@ -112,6 +121,7 @@ Input = (
     | Withdraw
     | Interrupt
     | Stop
+    | Refit
     | StartAgain
     | Started
     | BridgeReady

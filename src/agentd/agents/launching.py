@@ -21,7 +21,7 @@ from agentd.tmux.terminal import PaneRef, Terminal, write_private
 
 class CliLauncher:
     """`config` and `policy` are asked at each start, so that a change counts from the next start on.
-    `has_tools` says whether an agent may call any, and so gets a bridge."""
+    `tools` are the names of those that an agent may call; one with any gets a bridge."""
 
     def __init__(
         self,
@@ -31,7 +31,7 @@ class CliLauncher:
         config: Callable[[], Config],
         policy: Callable[[], Policy],
         socket: Path,
-        has_tools: Callable[[str], bool] = lambda agent: False,
+        tools: Callable[[str], tuple[str, ...]] = lambda agent: (),
     ) -> None:
         self._adapters = adapters
         self._terminal = terminal
@@ -39,7 +39,7 @@ class CliLauncher:
         self._config = config
         self._policy = policy
         self._socket = socket
-        self._has_tools = has_tools
+        self._tools = tools
 
     def environment(self, adapter: Adapter) -> dict[str, str]:
         """What this provider's CLI is started with, before what the adapter adds."""
@@ -61,7 +61,8 @@ class CliLauncher:
             raise self._error(life, "unsupported", str(error)) from error
         life.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         records.begin()
-        bridge = bridging.bridge(life, self._socket) if self._has_tools(life.row.name) else None
+        life.tools = self._tools(life.row.name)
+        bridge = bridging.bridge(life, self._socket) if life.tools else None
         request = LaunchRequest(
             agent=life.row.name,
             program=program,

@@ -46,6 +46,8 @@ class Life:
     """Its first prompt is to wait for the bridge. Counts while the CLI is started."""
     token: str | None = None
     """The digest of its bridge's token; None where its CLI has no bridge, or doesn't run."""
+    tools: tuple[str, ...] | None = None
+    """What its CLI was offered when it was started; None where that isn't known."""
 
     @classmethod
     def load(cls, row: AgentRow, folder: Path) -> Life:
@@ -63,6 +65,7 @@ class Life:
             life.get("run", 0),
             life.get("search", False),
             token=life.get("token"),
+            tools=tuple(life["tools"]) if life.get("tools") is not None else None,
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -76,6 +79,7 @@ class Life:
             "run": self.run,
             "search": self.search,
             "token": self.token,
+            "tools": self.tools,
         }
 
     def save(self, store: Store) -> None:

@@ -22,6 +22,7 @@ from agentd.agents.effects import (
     Interrupt,
     PasteFailed,
     ReadScreen,
+    Refit,
     Seen,
     StartAgain,
     StartCli,
@@ -119,6 +120,8 @@ class Machine:
                     interruption.withdraw(step, message_id, Outcome.INTERRUPTED, failure, by)
             case Stop(by):
                 self._stop(step, by)
+            case Refit():
+                self._refit(step, what)
             case Answered(choice):
                 attention.answered(step, choice)
             case PasteFailed(message_id, why):
@@ -263,6 +266,17 @@ class Machine:
         memory.fact.text = f"stopped by {by}"
         step.do(EndCli(polite=False))
 
+    def _refit(self, step: Step, refit: Refit) -> None:
+        memory = self.memory
+        if not refit.keep:
+            memory.session_id, memory.has_conversation = None, False
+        if not memory.state.alive:
+            return
+        memory.retiring = False
+        memory.ending_since, memory.ending_why = step.now, "refit"
+        memory.fact.text = f"ended by {refit.by}; its next start is another"
+        step.do(EndCli(polite=refit.polite))
+
     def _give_back(self, step: Step, outcome: Outcome, failure: Failure) -> None:
         """End everything that is open."""
         memory = self.memory
@@ -294,6 +308,8 @@ class Machine:
             self._rest(step, State.STOPPED, memory.fact.text)
         elif why == "retire":
             self._rest(step, State.RETIRED, "idle for the whole retention; the next prompt resumes it")
+        elif why == "refit":
+            self._rest(step, State.RETIRED if memory.has_conversation else State.STOPPED, memory.fact.text)
         elif why == "replaced":
             pass
         else:

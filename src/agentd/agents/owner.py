@@ -15,12 +15,14 @@ import trio
 
 from agentd.adapter import Adapter, Keys
 from agentd.agents import effects as fx
+from agentd.agents import retention
 from agentd.agents.body import Body, Ended, Found
 from agentd.agents.dialogs import DialogError, answer
 from agentd.agents.inbox import Answer, Ask, Inbox, Last
 from agentd.agents.life import Life, Records
 from agentd.agents.machine import Machine
 from agentd.agents.services import LaunchError, Services
+from agentd.agents.wishes import Wishes
 from agentd.model import Event, Failure, Kind, Message, Source, State, Turn
 from agentd.store import Result
 from agentd.tmux.server import TmuxError, TmuxHangs
@@ -89,6 +91,21 @@ class Owner:
     async def last(self, deed: Callable[[], Awaitable[bool]]) -> bool:
         """Do this in the owner's turn. Where it returns True, the agent is no more, and the owner ends."""
         return await self._inbox.last(deed)
+
+    async def refit(self, wishes: Wishes, by: str) -> bool:
+        """In the owner's turn (see `last`): end an idle CLI politely, and go on as is wanted. The next prompt
+        takes the conversation up again, unless the directory is another one: a session belongs to its own.
+        Returns False, and does nothing, while the agent is in use."""
+        memory, row = self.machine.memory, self.life.row
+        if self.state.alive and not retention.idle(memory):
+            return False
+        keep = not wishes.elsewhere(self.life)
+        polite = self.life.pane is not None and self.adapter.look(await self.body.screen()).composer
+        await self._handle(fx.Refit(by, polite, keep))
+        row.cwd, row.model = wishes.place or row.cwd, wishes.model or row.model
+        self._services.store.save_agent(row)
+        self.life.save(self._services.store)
+        return True
 
     async def settled(self, message: str) -> Result:
         """Wait until the message has an outcome."""

@@ -13,13 +13,16 @@ from agentd.agents.step import Step
 from agentd.model import State
 
 
+def idle(memory: Memory) -> bool:
+    """Whether the CLI lives and nobody uses it."""
+    if memory.state is not State.READY or memory.turn or memory.delivery:
+        return False
+    return not (memory.queue or memory.steer_queue or memory.ending_since is not None)
+
+
 def retire_at(memory: Memory, retention_s: float) -> float | None:
     """When an idle agent is retired, or None while it is in use."""
-    if memory.state is not State.READY or memory.turn or memory.delivery:
-        return None
-    if memory.queue or memory.steer_queue or memory.ending_since is not None or memory.retiring:
-        return None
-    return memory.last_used_at + retention_s
+    return memory.last_used_at + retention_s if idle(memory) and not memory.retiring else None
 
 
 def ticked(step: Step) -> None:

@@ -18,6 +18,7 @@ from agentd.agents.machine import Machine
 from agentd.agents.owner import Owner
 from agentd.agents.pruning import Pruned, Pruner
 from agentd.agents.services import Services
+from agentd.agents.wishes import Wishes
 from agentd.config import Config
 from agentd.contract import Policy
 from agentd.model import Message, Mode
@@ -38,6 +39,14 @@ class TargetError(Exception):
         self.code = code
 
 
+def _conflict(owner: Owner, differences: list[str]) -> TargetError:
+    return TargetError(
+        "conflict",
+        f"{owner.name} has {', '.join(differences)}; start it anew with --restart, "
+        f"stop it first (agentd stop {owner.name}), or use another --name",
+    )
+
+
 class Supervisor:
     """All agents of this daemon."""
 
@@ -49,6 +58,7 @@ class Supervisor:
         config: Callable[[], Config],
         policy: Callable[[], Policy],
         home: Path,
+        tools: Callable[[str], tuple[str, ...]] = lambda agent: (),
     ) -> None:
         self.adapters = adapters
         self.services = services
@@ -59,6 +69,7 @@ class Supervisor:
         self._config = config
         self._policy = policy
         self._home = home
+        self._tools = tools
         self._nursery: trio.Nursery | None = None
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
@@ -153,27 +164,37 @@ class Supervisor:
         return next((o for o in mine if o.life.default), mine[0] if len(mine) == 1 else None)
 
     def ensure(
-        self, target: str, *, cwd: str | None, name: str | None = None, model: str | None = None
+        self,
+        target: str,
+        *,
+        cwd: str | None,
+        name: str | None = None,
+        model: str | None = None,
+        tools: bool = True,
     ) -> Owner:
-        """The agent that a target means, made if it is a provider and there is none.
+        """The agent that a target means, made if it is a provider and there is none. `tools`: it must have
+        those that the config gives it now.
 
         Raises:
             TargetError: no such agent or provider, a bad name or directory, or a living agent whose
-                directory, provider or model is another one.
+                directory, provider, model or tools are others.
         """
         if name is not None and not NAME.match(name):
             raise TargetError(
                 "usage", f"{name!r} is no name: use a-z, 0-9, _ and -, beginning with a-z or 0-9"
             )
         provider = self.provider(target)
-        owner = self.owners.get(name) if name else self.find(target, cwd)
+        owner = self._named(target, name, cwd)
         if owner is None and provider is None:
             known = ", ".join([*self.adapters, *self.owners])
             raise TargetError("unknown", f"no agent and no provider is called {target!r}; there are: {known}")
         if owner:
-            self._same_wishes(
-                owner, provider if target not in self.owners else None, cwd if name else None, model
-            )
+            wishes = self._wishes(owner, target, name, cwd, model, tools=tools)
+            if differences := wishes.differences(owner.life, alive=owner.state.alive):
+                raise _conflict(owner, differences)
+            if model and model != owner.life.row.model:
+                owner.life.row.model = model
+                self.services.store.save_agent(owner.life.row)
             return owner
         assert provider is not None
         place = self._directory(cwd)
@@ -197,25 +218,59 @@ class Supervisor:
             raise TargetError("usage", f"{cwd} is no directory")
         return Path(cwd).resolve()
 
-    def _same_wishes(self, owner: Owner, provider: str | None, cwd: str | None, model: str | None) -> None:
-        row = owner.life.row
-        differences = []
-        if provider and provider != row.provider:
-            differences.append(f"provider {row.provider}, not {provider}")
-        if cwd and str(Path(cwd).resolve()) != row.cwd:
-            differences.append(f"directory {row.cwd}, not {cwd}")
-        if model and model != row.model:
-            if not owner.state.alive:
-                row.model = model
-                self.services.store.save_agent(row)
-            else:
-                differences.append(f"model {row.model or 'the default'}, not {model}")
-        if differences:
+    async def refit(
+        self, target: str, *, cwd: str | None, name: str | None, model: str | None, by: str
+    ) -> None:
+        """Let the agent that a target means be what is wanted now, if there is one: its CLI is ended, and its
+        next start is another.
+
+        Raises:
+            TargetError: it is another provider's, it is in use, or there is no such directory.
+        """
+        owner = self._named(target, name, cwd)
+        if owner is None:
+            return
+        wishes = self._wishes(owner, target, name, cwd, model)
+        differences = wishes.differences(owner.life, alive=owner.state.alive)
+        if not differences:
+            return
+        if wishes.provider not in (None, owner.life.row.provider):
+            raise _conflict(owner, differences)
+        if wishes.elsewhere(owner.life):
+            self._directory(wishes.cwd)
+        done = False
+
+        async def deed() -> bool:
+            nonlocal done
+            done = await owner.refit(wishes, by)
+            return False
+
+        await owner.last(deed)
+        if not done:
             raise TargetError(
                 "conflict",
-                f"{row.name} has {', '.join(differences)}; "
-                f"stop it first (agentd stop {row.name}) or use another --name",
+                f"{owner.name} is in use and can't be started anew with other wishes; "
+                f"wait for it (agentd wait {owner.name}) or stop it (agentd stop {owner.name})",
             )
+
+    def _named(self, target: str, name: str | None, cwd: str | None) -> Owner | None:
+        return self.owners.get(name) if name else self.find(target, cwd)
+
+    def _wishes(
+        self,
+        owner: Owner,
+        target: str,
+        name: str | None,
+        cwd: str | None,
+        model: str | None,
+        *,
+        tools: bool = True,
+    ) -> Wishes:
+        """What a command's words ask of this agent. Where its own name is the target, the directory is just
+        the place that the command was given in."""
+        provider = self.provider(target) if target not in self.owners else None
+        wanted = self._tools(owner.name) if tools else None
+        return Wishes(provider, cwd if name else None, model, wanted)
 
     def _free_name(self, provider: str, place: Path) -> str:
         folder = re.sub(r"[^a-z0-9_-]+", "-", place.name.lower()).strip("-_") or "root"

@@ -222,13 +222,12 @@ class Api:
             isinstance(deadline, int | float) and math.isfinite(deadline) and deadline > 0
         ):
             raise Refused(400, "usage", "`deadline_s` must be a number of seconds above zero")
-        wanted = partial(
-            self._supervisor.ensure,
-            _target(request),
-            cwd=_text(body, "cwd"),
-            name=_text(body, "name"),
-            model=_text(body, "model"),
-        )
+        who: dict[str, Any] = {key: _text(body, key) for key in ("cwd", "name", "model")}
+        if body.get("restart") is True:
+            await self._supervisor.refit(_target(request), **who, by="agentd send --restart")
+        # What is said into a running turn is said to the CLI as it is.
+        tools = mode != Mode.STEER
+        wanted = partial(self._supervisor.ensure, _target(request), **who, tools=tools)
         wanted()  # what can't be met is refused before an answer begins
 
         async def work(send: SendEvent) -> dict[str, Any]:

@@ -21,6 +21,11 @@ STDIN = "-"
 @click.option("--name", metavar="NAME", help="The agent's name.  [default: PROVIDER-DIRECTORY, made unique]")
 @click.option("--model", metavar="MODEL", help="The model, in the CLI's own words.")
 @click.option(
+    "--restart",
+    is_flag=True,
+    help="Where the agent has another model, directory (--name) or tools: start it anew, if it is idle.",
+)
+@click.option(
     "--raw", is_flag=True, help="Pass slash commands and shell mode as typed; else text arrives as text."
 )
 @click.option(
@@ -49,6 +54,7 @@ def command(
     cwd: Path | None,
     name: str | None,
     model: str | None,
+    restart: bool,
     raw: bool,
     mode: str | None,
     no_wait: bool,
@@ -60,6 +66,10 @@ def command(
 
     TARGET is an agent's name, or a provider, meaning that provider's agent for --cwd: it is started
     when there is none, and woken up with its conversation when it is retired.
+
+    An agent that lives with another model, directory or other tools than are wanted now is not used: the
+    difference is named. --restart starts it anew. It goes on with its conversation, except in another
+    directory, where it begins a new one.
 
     PROMPT is read from standard input when it is missing or `-`. One that begins with `-` goes after `--`.
     Bytes that are not UTF-8 are replaced.
@@ -100,6 +110,7 @@ def command(
         "cwd": workspace,
         "name": name,
         "model": model,
+        "restart": restart,
         "mode": mode or "queue",
         "raw": raw,
         "wait": not no_wait,

@@ -53,8 +53,8 @@ class Subject:
     longest: int = 1_000_000
     """The longest prompt in bytes that is tried."""
     allow: Callable[[Path, str], None] | None = None
-    """Writes what a user writes who lets the model call a tool of the bridge without being asked. None: the
-    CLI never asks."""
+    """Writes what a user writes, below `root/"home"` or into `root/"config.toml"`, who lets the model call a
+    tool of the bridge without being asked. None: the CLI never asks."""
     add_server: Callable[[Path, Sequence[str]], str] | None = None
     """Adds an MCP server called `mine` to the user's own, with this command, and lets the model call its tool
     `ping`; the tool's name for the model."""

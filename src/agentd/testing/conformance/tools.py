@@ -127,6 +127,24 @@ class ToolConformance:
         assert "pong of the user's own" in bench.say(f"@tool {ping} {{}}")
         assert "ours too" in bench.say(call("echo ours too"))
 
+    def test_a_restart_gives_tools_to_an_agent_that_lives(self, another: Callable[..., Bench]) -> None:
+        def without_tools(daemon: Daemon) -> None:
+            daemon.config.write_text(daemon.config.read_text().replace(scenario.CONFIG, ""))
+
+        bench = another(without_tools, allowed=False)
+        bench.say("@say remember the word WALRUS")
+        session = bench.agent()["session_id"]
+        with bench.daemon.config.open("a") as file:
+            file.write(scenario.CONFIG)
+        if self.subject.allow:
+            self.subject.allow(bench.daemon.root, TOOL)
+        until("the config was read", lambda: "config read again" in bench.daemon.log.read_text())
+        refused = bench.send(call("echo never"))
+        assert refused.code == 1 and TOOL in refused.stderr, refused
+        assert "given" in bench.say(call("echo given"), "--restart")
+        assert bench.agent()["session_id"] == session, "it goes on with its conversation"
+        assert "WALRUS" in json.dumps(bench.model.requests[-1].body)
+
     # Meanwhile and ends ---------------------------------------------------------------------------
 
     def test_agentd_interrupt_leaves_no_process(self, bench: Bench) -> None:
