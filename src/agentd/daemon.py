@@ -31,10 +31,10 @@ from agentd.api.views import Views
 from agentd.config import Config, ConfigError
 from agentd.contract import Policy
 from agentd.history import keep_small
+from agentd.ledger import Ledger
 from agentd.lock import Held, Lock
 from agentd.model import Event, Kind, Source
 from agentd.records.watch import FileWatcher
-from agentd.store import Store
 from agentd.tmux.server import TmuxError, TmuxServer
 from agentd.tmux.terminal import TmuxTerminal
 from agentd.tools import custom, leftovers, shell
@@ -76,13 +76,13 @@ async def _main(socket: Path, state_dir: Path, config_path: Path) -> int:
             raise StateError(
                 f"another agentd ({error}) keeps its state in {state_dir}; end it, or use another --state-dir"
             ) from error
-        store = held.enter_context(closing(Store(state_dir / "agentd.db")))
+        store = held.enter_context(closing(Ledger(state_dir / "agentd.db")))
         await _Daemon(listener, store, state_dir, config_path).run()
     return 0
 
 
 class _Daemon:
-    def __init__(self, listener: Listener, store: Store, state_dir: Path, config_path: Path) -> None:
+    def __init__(self, listener: Listener, store: Ledger, state_dir: Path, config_path: Path) -> None:
         self.listener = listener
         self.store = store
         self.state_dir = state_dir
@@ -147,6 +147,7 @@ class _Daemon:
             self._warn(warning)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(watcher.run)
+            nursery.start_soon(self.store.run)
             nursery.start_soon(self._signals)
             nursery.start_soon(keep_small, self.store, lambda: self.config.history, services.clock.now)
             await leftovers.end_all(self.state_dir / "agents")
@@ -185,6 +186,7 @@ class _Daemon:
             "socket": str(self.listener.path),
             "config": str(self.config_path),
             "config_error": self.config_error,
+            "store_error": self.store.problem,
             "warnings": self.warnings,
         }
 

@@ -149,11 +149,12 @@ class Store:
         self._depth = 1
         try:
             yield
-        except BaseException:
-            self._db.execute("ROLLBACK")
-            raise
-        else:
             self._db.execute("COMMIT")
+        except BaseException:
+            # A full disk has rolled it back already.
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+            raise
         finally:
             self._depth = 0
             if synced:
@@ -162,10 +163,11 @@ class Store:
     # Agents --------------------------------------------------------------------------------------
 
     def save_agent(self, row: AgentRow) -> None:
+        """The life is written only with a new agent: the row may hold an old one."""
         self._db.execute(
             "INSERT INTO agents VALUES (?,?,?,?,?,?,?) ON CONFLICT (name) DO UPDATE SET id=excluded.id,"
             " provider=excluded.provider, cwd=excluded.cwd, model=excluded.model,"
-            " created_at=excluded.created_at, life=excluded.life",
+            " created_at=excluded.created_at",
             (row.name, row.id, row.provider, row.cwd, row.model, row.created_at, json.dumps(row.life)),
         )
 
@@ -276,27 +278,26 @@ class Store:
             " ORDER BY ended_at DESC, rowid DESC LIMIT 1",
             (agent,),
         ).fetchone()
-        if row is None:
-            return None
-        return Turn(
-            row["id"],
-            row["agent"],
-            row["message"],
-            row["started_at"],
-            row["ended_at"],
-            Outcome(row["outcome"]),
-            row["reply"],
-            _failure(row["error"]),
-        )
+        return _turn(row) if row else None
+
+    def turn(self, turn: str) -> Turn | None:
+        row = self._db.execute("SELECT * FROM turns WHERE id = ?", (turn,)).fetchone()
+        return _turn(row) if row else None
 
     # Events --------------------------------------------------------------------------------------
 
-    def add_event(self, agent: str, event: Event) -> int:
+    def add_event(self, agent: str, event: Event, seq: int | None = None) -> int:
+        """Returns its number, which is the next one unless it has one."""
         cursor = self._db.execute(
-            "INSERT INTO events (agent, kind, source, time, data) VALUES (?,?,?,?,?)",
-            (agent, event.kind, event.source, event.time, json.dumps(event.data, default=str)),
+            "INSERT INTO events (seq, agent, kind, source, time, data) VALUES (?,?,?,?,?,?)",
+            (seq, agent, event.kind, event.source, event.time, json.dumps(event.data, default=str)),
         )
         return int(cursor.lastrowid or 0)
+
+    def last_event(self) -> int:
+        """The last number that an event was given."""
+        row = self._db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'events'").fetchone()
+        return int(row["seq"]) if row else 0
 
     def events(self, agent: str | None, limit: int = 1000) -> list[tuple[int, str, Event]]:
         """The newest events, oldest first: (sequence number, agent, event)."""
@@ -385,6 +386,19 @@ class Store:
         self._db.executescript(f"PRAGMA incremental_vacuum({given})")
         [left] = self._db.execute("PRAGMA freelist_count").fetchone()
         return int(unused - left)
+
+
+def _turn(row: sqlite3.Row) -> Turn:
+    return Turn(
+        row["id"],
+        row["agent"],
+        row["message"],
+        row["started_at"],
+        row["ended_at"],
+        Outcome(row["outcome"]) if row["outcome"] else None,
+        row["reply"],
+        _failure(row["error"]),
+    )
 
 
 def _failure_text(failure: Failure | None) -> str | None:

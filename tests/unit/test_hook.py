@@ -43,3 +43,19 @@ def test_hooks_that_run_side_by_side_do_not_mix(tmp_path: Path) -> None:
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda text: call(spool, json.dumps({"text": text}).encode()), texts))
     assert sorted(row["hook"]["text"] for row in Tail(spool).rows()) == texts
+
+
+def test_a_full_disk_leaves_no_half_line(tmp_path: Path) -> None:
+    """The file may grow to 4 KiB: a longer line is written in part, and then taken back."""
+    spool = tmp_path / "spool"
+    call(spool, b'{"n": 1}')
+    text = json.dumps({"text": "x" * 5000}).encode()
+    limited = (
+        "import resource, runpy, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096));"
+        f"sys.argv = ['hook', {str(spool)!r}]; runpy.run_path({str(hook.__file__)!r}, run_name='__main__')"
+    )
+    command = [sys.executable, "-c", limited]
+    done = subprocess.run(command, input=text, capture_output=True, check=False, timeout=20)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    call(spool, b'{"n": 2}')
+    assert [row["hook"] for row in Tail(spool).rows()] == [{"n": 1}, {"n": 2}]

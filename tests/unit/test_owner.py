@@ -24,9 +24,10 @@ from agentd.agents.machine import Machine
 from agentd.agents.owner import Owner
 from agentd.agents.services import LaunchError, Services
 from agentd.contract import Readiness
+from agentd.ledger import Ledger
 from agentd.model import Failure, Kind, Message, Outcome, Receipt, State
 from agentd.records.watch import FileWatcher
-from agentd.store import AgentRow, Result, Store
+from agentd.store import AgentRow, Result
 from agentd.testing.terminal import FakePane, FakeTerminal
 from agentd.tmux.server import TmuxError, TmuxHangs
 from agentd.tmux.terminal import PaneRef
@@ -68,7 +69,7 @@ class Cli:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.terminal = FakeTerminal()
-        self.store = Store(folder / "store.db")
+        self.store = Ledger(folder / "store.db")
         self.row = AgentRow("a", "tag", "tiny", "/", None, 0.0)
         self.store.save_agent(self.row)
         self.watcher = StillWatcher()

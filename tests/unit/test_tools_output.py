@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import stat
 from pathlib import Path
 
@@ -72,3 +74,28 @@ def test_the_files_together_do_not_fill_the_disk(tmp_path: Path) -> None:
         output.add(b"x" * 40)
         output.close()
     assert sorted(file.name for file in tmp_path.iterdir()) == ["2.out", "3.out", "4.out"]
+
+
+def test_a_disk_without_room_ends_no_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    output = Output(tmp_path / "tools" / "c1.out", cap=20)
+    output.add(b"a" * 30)
+    monkeypatch.setattr(os, "write", _full)
+    output.add(b"b" * 30)
+    monkeypatch.undo()
+    output.add(b"c" * 30)
+    output.close()
+    head, note, tail = output.text().split("\n")
+    assert (head, tail) == ("a" * 10, "c" * 10)
+    assert note == (
+        f"[… 70 bytes are left out here; its first 30 bytes are in {output.file} (No space left on device) …]"
+    )
+
+
+def test_no_file_at_all(tmp_path: Path) -> None:
+    (tmp_path / "tools").write_text("not a folder")
+    output = fed(tmp_path, b"x" * 50, 50, cap=20)
+    assert "nothing is kept (File exists)" in output.text()
+
+
+def _full(descriptor: int, data: bytes) -> int:
+    raise OSError(errno.ENOSPC, "No space left on device")

@@ -11,7 +11,7 @@ from agentd.adapter import shows_draft, shows_waiting
 from agentd.agents import readiness, steering, turns
 from agentd.agents.attention import need_person, unknown_screen
 from agentd.agents.effects import ClearDraft, Paste, PressEnter, ReadScreen, Seen, Settle
-from agentd.agents.memory import Delivery, Memory
+from agentd.agents.memory import Delivery, Fact, Memory
 from agentd.agents.step import Step
 from agentd.model import Event, Failure, Kind, Mode, Outcome, Receipt, Source, State
 
@@ -203,7 +203,11 @@ def paste_failed(step: Step, message: str, why: str) -> None:
     if delivery and delivery.message == message:
         _put_back(step, delivery)
         step.memory.look_at = step.now + 1.0
-        step.emit(Kind.WARNING, text=f"the prompt could not be pasted and waits: {why}")
+        text = f"the prompt could not be pasted and waits: {why}"
+        if step.memory.fact.text != text:
+            # It is tried every second; the reason is told once.
+            step.memory.fact = Fact(text, "agentd", step.now)
+            step.emit(Kind.WARNING, text=text)
 
 
 def ticked(step: Step) -> None:

@@ -10,12 +10,13 @@ from typing import Any
 
 from agentd.adapter import Adapter, Reader
 from agentd.agents.memory import Memory, from_json, to_json
+from agentd.ledger import Book
 from agentd.model import Event, Kind
 from agentd.records.holes import punch
 from agentd.records.output import OutputTail
 from agentd.records.tail import Tail
 from agentd.records.watch import FileWatcher
-from agentd.store import AgentRow, Store
+from agentd.store import AgentRow
 from agentd.tmux.terminal import PaneRef
 
 HOOK, OUTPUT = "hook", "output"
@@ -82,8 +83,8 @@ class Life:
             "tools": self.tools,
         }
 
-    def save(self, store: Store) -> None:
-        store.save_life(self.row.name, self.to_json())
+    def save(self, book: Book) -> None:
+        book.save_life(self.row.name, self.to_json())
 
     @property
     def output(self) -> Path:

@@ -7,8 +7,8 @@ owner hands each input to the machine, writes down what changed, and then runs t
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import trio
@@ -18,11 +18,13 @@ from agentd.agents import effects as fx
 from agentd.agents import retention
 from agentd.agents.body import Body, Ended, Found
 from agentd.agents.dialogs import DialogError, answer
+from agentd.agents.hub import Published
 from agentd.agents.inbox import Answer, Ask, Inbox, Last
 from agentd.agents.life import Life, Records
 from agentd.agents.machine import Machine
 from agentd.agents.services import LaunchError, Services
 from agentd.agents.wishes import Wishes
+from agentd.ledger import Book
 from agentd.model import Event, Failure, Kind, Message, Source, State, Turn
 from agentd.store import Result
 from agentd.tmux.server import TmuxError, TmuxHangs
@@ -44,6 +46,14 @@ class _Woken:
     """A record may have grown."""
 
 
+@dataclass
+class _Written:
+    """What was written down: messages that have their outcome now, events that are to be told."""
+
+    settled: list[str] = field(default_factory=list)
+    events: list[Published] = field(default_factory=list)
+
+
 class Owner:
     """One agent. Only `run` touches the machine; everything else puts inputs into the inbox."""
 
@@ -56,6 +66,8 @@ class Owner:
         self._woken = False
         self.gone = False
         """The agent was removed: whoever still has this owner can do nothing with it."""
+        self._problem: str | None = None
+        """What of the store's problem was told."""
         self.records = Records(life, adapter, services.watcher, self._wake)
         self._settled: dict[str, trio.Event] = {}
         self.body = Body(life, adapter, services, self.records, self._inbox.put)
@@ -95,16 +107,20 @@ class Owner:
     async def refit(self, wishes: Wishes, by: str) -> bool:
         """In the owner's turn (see `last`): end an idle CLI politely, and go on as is wanted. The next prompt
         takes the conversation up again, unless the directory is another one: a session belongs to its own.
-        Returns False, and does nothing, while the agent is in use."""
+        Returns False, and does nothing, while the agent is in use.
+
+        Raises:
+            Unwritable: it can't be written down; nothing is changed.
+        """
         memory, row = self.machine.memory, self.life.row
         if self.state.alive and not retention.idle(memory):
             return False
         keep = not wishes.elsewhere(self.life)
         polite = self.life.pane is not None and self.adapter.look(await self.body.screen()).composer
+        wanted = replace(row, cwd=wishes.place or row.cwd, model=wishes.model or row.model)
+        self._services.store.save_agent(wanted)
+        row.cwd, row.model = wanted.cwd, wanted.model
         await self._handle(fx.Refit(by, polite, keep))
-        row.cwd, row.model = wishes.place or row.cwd, wishes.model or row.model
-        self._services.store.save_agent(row)
-        self.life.save(self._services.store)
         return True
 
     async def settled(self, message: str) -> Result:
@@ -211,25 +227,22 @@ class Owner:
             # Whatever kept this event's effects from being run, the rest is to be heard.
             self._wake()
             raise
-        store = self._services.store
         heavy = self.records.heavy()
-        with store.transaction(synced=heavy):
-            self.life.save(store)
-        if heavy:
+        self._services.store.write(self.life.save, synced=heavy)
+        self._tell_problem()
+        if heavy and self._services.store.problem is None:
             self.records.give_back()
 
     async def _handle(self, what: fx.Input) -> None:
         """One input: decide, write down, act."""
-        store = self._services.store
         todo = self.machine.handle(what, self._services.clock.now())
-        done: list[str] = []
-        with store.transaction():
-            for effect in todo:
-                self._write(effect, done)
-            if not isinstance(what, fx.Tick) or todo:
-                self.life.save(store)
-        for message in done:
-            self._settled.pop(message, trio.Event()).set()
+        if todo or not isinstance(what, fx.Tick):
+            written = self._services.store.write(lambda book: self._write(todo, book))
+            for message in written.settled:
+                self._settled.pop(message, trio.Event()).set()
+            for published in written.events:
+                self._services.hub.publish(published)
+            self._tell_problem()
         problem: Exception | None = None
         for effect in todo:
             # The machine counts on every effect: one that fails must not take the others along.
@@ -240,30 +253,46 @@ class Owner:
         if problem:
             raise problem
 
-    def _write(self, effect: fx.Effect, done: list[str]) -> None:
-        store = self._services.store
-        match effect:
-            case fx.SetReceipt(message, receipt, turn):
-                store.set_receipt(message, receipt, turn)
-            case fx.BeginTurn(turn, message, at, origin):
-                store.begin_turn(Turn(turn, self.name, message, at), origin)
-            case fx.EndTurn(turn, at, outcome, reply, error):
-                store.end_turn(turn, at, outcome, reply, error)
-            case fx.Settle(message=message):
-                if store.settle(
-                    message,
-                    effect.outcome,
-                    reply=effect.reply,
-                    error=effect.error,
-                    turn=effect.turn,
-                    started_at=effect.started_at,
-                    ended_at=effect.ended_at,
-                ):
-                    done.append(message)
-            case fx.Emit(kind, data):
-                self._publish(Event(kind, Source.AGENTD, self._services.clock.now(), data))
-            case _:
-                pass
+    def _write(self, todo: Sequence[fx.Effect], book: Book) -> _Written:
+        """Write down what changed, and the agent's life with it."""
+        written = _Written()
+        for effect in todo:
+            match effect:
+                case fx.SetReceipt(message, receipt, turn):
+                    book.set_receipt(message, receipt, turn)
+                case fx.BeginTurn(turn, message, at, origin):
+                    book.begin_turn(Turn(turn, self.name, message, at), origin)
+                case fx.EndTurn(turn, at, outcome, reply, error):
+                    book.end_turn(turn, at, outcome, reply, error)
+                case fx.Settle(message=message):
+                    if book.settle(
+                        message,
+                        effect.outcome,
+                        reply=effect.reply,
+                        error=effect.error,
+                        turn=effect.turn,
+                        started_at=effect.started_at,
+                        ended_at=effect.ended_at,
+                    ):
+                        written.settled.append(message)
+                case fx.Emit(kind, data):
+                    event = Event(kind, Source.AGENTD, self._services.clock.now(), data)
+                    written.events.append(Published(book.add_event(self.name, event), self.name, event))
+                case _:
+                    pass
+        self.life.save(book)
+        return written
+
+    def _tell_problem(self) -> None:
+        """Say once that the disk refuses, and once that it takes again what it is given."""
+        problem = self._services.store.problem
+        if (problem is None) == (self._problem is None):
+            return
+        self._problem = problem
+        text = f"the store can't be written ({problem}): what happens is kept in memory until it can"
+        if problem is None:
+            text = "the store can be written again"
+        self._publish(Event(Kind.WARNING, Source.AGENTD, self._services.clock.now(), {"text": text}))
 
     def _publish(self, event: Event) -> None:
         if event.kind in (Kind.ACTIVITY, Kind.TEXT):
@@ -303,10 +332,18 @@ class Owner:
         self._services.calls.cancel(self.name, f"by {by}", hold_s=TOOLS_HOLD_S)
 
     async def _paste(self, message: str) -> None:
+        if problem := self._services.store.problem:
+            # A prompt that went in, and of which a next daemon doesn't know that, would go in twice.
+            await self._handle(fx.PasteFailed(message, f"the store can't be written ({problem})"))
+            return
         stored = self.machine.messages[message]
         text = self.adapter.guard(stored.text, raw=stored.raw)
         try:
             await self.body.paste(text)
+        except OSError as error:
+            # The file that tmux was to read could not be written.
+            await self._handle(fx.PasteFailed(message, str(error)))
+            return
         except TmuxHangs:
             raise  # nobody knows whether it went in
         except TmuxError as error:

@@ -9,9 +9,9 @@ from agentd.agents.calls import Calls
 from agentd.agents.clock import Clock
 from agentd.agents.hub import Hub, Published
 from agentd.agents.life import Life, Records
+from agentd.ledger import Ledger
 from agentd.model import Event, Failure
 from agentd.records.watch import FileWatcher
-from agentd.store import Store
 from agentd.tmux.terminal import PaneRef, Terminal
 
 
@@ -39,7 +39,7 @@ class LaunchError(Exception):
 class Services:
     """What owners share."""
 
-    store: Store
+    store: Ledger
     hub: Hub
     terminal: Terminal
     watcher: FileWatcher
@@ -49,4 +49,5 @@ class Services:
 
     def publish(self, agent: str, event: Event) -> None:
         """Write an event down, and tell whoever listens."""
-        self.hub.publish(Published(self.store.add_event(agent, event), agent, event))
+        seq = self.store.write(lambda book: book.add_event(agent, event))
+        self.hub.publish(Published(seq, agent, event))

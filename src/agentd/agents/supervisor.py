@@ -6,6 +6,7 @@ import logging
 import re
 import uuid
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import trio
@@ -21,6 +22,7 @@ from agentd.agents.services import Services
 from agentd.agents.wishes import Wishes
 from agentd.config import Config
 from agentd.contract import Policy
+from agentd.ledger import Unwritable
 from agentd.model import Message, Mode
 from agentd.store import AgentRow
 from agentd.tmux.sanitise import sanitise
@@ -193,8 +195,8 @@ class Supervisor:
             if differences := wishes.differences(owner.life, alive=owner.state.alive):
                 raise _conflict(owner, differences)
             if model and model != owner.life.row.model:
+                self.services.store.save_agent(replace(owner.life.row, model=model))
                 owner.life.row.model = model
-                self.services.store.save_agent(owner.life.row)
             return owner
         assert provider is not None
         place = self._directory(cwd)
@@ -239,13 +241,19 @@ class Supervisor:
         if wishes.elsewhere(owner.life):
             self._directory(wishes.cwd)
         done = False
+        problem: Unwritable | None = None
 
         async def deed() -> bool:
-            nonlocal done
-            done = await owner.refit(wishes, by)
+            nonlocal done, problem
+            try:
+                done = await owner.refit(wishes, by)
+            except Unwritable as error:
+                problem = error
             return False
 
         await owner.last(deed)
+        if problem:
+            raise problem
         if not done:
             raise TargetError(
                 "conflict",

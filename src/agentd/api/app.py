@@ -28,7 +28,8 @@ from agentd.api.stream import CancelOnDisconnect, EventStream, SendEvent, wants_
 from agentd.api.views import Views, event_line
 from agentd.contract import Policy
 from agentd.contract.policy import NativeSetting
-from agentd.model import Mode
+from agentd.ledger import Unwritable
+from agentd.model import Failure, Mode
 from agentd.screen import Dialog
 from agentd.tmux.sanitise import sanitise
 from agentd.tmux.server import TmuxError
@@ -82,6 +83,7 @@ class Api:
                 TargetError: _target_error,
                 DialogError: _dialog_error,
                 TmuxError: _tmux_error,
+                Unwritable: _unwritable,
                 HTTPException: _http_error,
             },
         )
@@ -233,9 +235,14 @@ class Api:
         async def work(send: SendEvent) -> dict[str, Any]:
             owner = wanted()  # anew: an agent may have been pruned in between
             with self._supervisor.services.hub.listen(owner.name) as channel:
-                message = self._supervisor.submit(
-                    owner, text, mode=Mode(mode), raw=body.get("raw") is True, deadline_s=deadline
-                )
+                try:
+                    message = self._supervisor.submit(
+                        owner, text, mode=Mode(mode), raw=body.get("raw") is True, deadline_s=deadline
+                    )
+                except Unwritable as error:
+                    return self._follower.refused(
+                        owner, Failure("store_unwritable", str(error), session=owner.name)
+                    )
                 if body.get("wait") is False:
                     return await self._follower.submitted(owner, message.id, channel)
                 return await self._follower.followed(owner, message.id, on_attention, channel, send)
@@ -338,6 +345,10 @@ async def _dialog_error(request: Request, error: Exception) -> Response:
 
 async def _tmux_error(request: Request, error: Exception) -> Response:
     return _error(503, "tmux", str(error))
+
+
+async def _unwritable(request: Request, error: Exception) -> Response:
+    return _error(507, "store_unwritable", str(error))
 
 
 async def _http_error(request: Request, error: Exception) -> Response:

@@ -13,7 +13,7 @@ from agentd.agents.owner import Owner
 from agentd.agents.supervisor import Supervisor
 from agentd.api.stream import SendEvent
 from agentd.api.views import Views, summary
-from agentd.model import Kind, Receipt, State
+from agentd.model import Failure, Kind, Receipt, State
 
 LEFT = "its caller, who left"
 ATTENTION_S = 2.0
@@ -27,6 +27,10 @@ class Follower:
     def __init__(self, supervisor: Supervisor, views: Views) -> None:
         self._supervisor = supervisor
         self._views = views
+
+    def refused(self, owner: Owner, failure: Failure) -> dict[str, Any]:
+        """The result of a message that was not accepted."""
+        return {**self._empty(owner), **self._views.failed(failure)}
 
     async def submitted(
         self, owner: Owner, message: str, channel: trio.MemoryReceiveChannel[Published]

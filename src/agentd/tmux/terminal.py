@@ -10,6 +10,7 @@ import os
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -259,7 +260,17 @@ class _Row:
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a file that only its owner may read, whatever the umask."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(text)
+    """Write a file that only its owner may read, whatever the umask.
+
+    Raises:
+        OSError: it can't be written; names the file, and none of that name is left.
+    """
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        # Half a file could be read for a whole one.
+        with suppress(OSError):
+            path.unlink()
+        raise OSError(error.errno, error.strerror, str(path)) from error

@@ -30,6 +30,8 @@ class Output:
         self._tail = bytearray()
         self._descriptor: int | None = None
         self._written = 0
+        self.problem: str | None = None
+        """Why the file isn't written any further."""
 
     def __repr__(self) -> str:
         return f"<Output: {self.size} bytes{', on disk too' if self.capped else ''}>"
@@ -61,6 +63,14 @@ class Output:
             del self._tail[: -self._half]
 
     def _write(self, data: bytes) -> None:
+        """What the disk doesn't take is no reason to end a command."""
+        if self.problem is None:
+            try:
+                self._append(data)
+            except OSError as error:
+                self.problem = error.strerror or str(error)
+
+    def _append(self, data: bytes) -> None:
         if self._descriptor is None:
             self.file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             prune(self.file.parent, KEPT_FILES - 1, self._whole)
@@ -81,7 +91,10 @@ class Output:
             tail = tail[1:]
         left_out = self.size - 2 * self._half
         kept = "the whole output is" if self._written == self.size else f"its first {self._written} bytes are"
-        return f"{head}\n[… {left_out} bytes are left out here; {kept} in {self.file} …]\n" + tail.decode(
+        where = f"{kept} in {self.file}"
+        if self.problem:
+            where = f"{where if self._written else 'nothing is kept'} ({self.problem})"
+        return f"{head}\n[… {left_out} bytes are left out here; {where} …]\n" + tail.decode(
             "utf-8", "replace"
         )
 
