@@ -18,6 +18,8 @@ SOURCE = "rollout:"
 """The name of a rollout as a source of rows is this and the conversation's id."""
 SLACK_S = 1.0
 """How much earlier than the word of it a turn's first row may have been written."""
+FIRST_ROW = 4 << 20
+"""The longest first row that is read, in bytes: it holds the instructions of the user's project."""
 _NAME = re.compile(r"rollout-.*\.jsonl")
 
 
@@ -43,7 +45,7 @@ def _conversation(path: Path) -> str | None:
     """The conversation's id, if a person leads it in this program's own terminal."""
     try:
         with path.open("rb") as file:
-            row = json.loads(file.readline())
+            row = json.loads(file.readline(FIRST_ROW))
         meta = row["payload"]
         if meta["source"] == "cli" and meta.get("thread_source") in (None, "user"):
             return str(meta["id"])

@@ -429,3 +429,21 @@ async def test_the_fake_terminal_says_how_it_is(tmp_path: Path, autojump_clock: 
         assert repr(cli.pane) == "<FakePane a GONE, typed: 0>"
         with pytest.raises(TmuxError, match="can't find pane"):
             await cli.terminal.screen(cli.pane.ref)
+
+
+async def test_a_damaged_record_is_told_and_hides_no_end(tmp_path: Path, autojump_clock: MockClock) -> None:
+    async with running(tmp_path) as cli:
+        await cli.ready()
+        cli.send("m1")
+        await cli.settle()
+        await cli.hook(Kind.PROMPT_TAKEN, text="m1", key="k1")
+        spool = cli.owner.life.spool
+        position = spool.stat().st_size
+        done = json.dumps({"hook": {"kind": Kind.TURN_DONE, "reply": "cut \ud83d", "key": "k1"}})
+        with spool.open("ab") as file:
+            file.write(b'\0\0nonsense\n{"hook": {"kind": "te' + done.encode() + b"\n")
+        await cli.hook(Kind.ACTIVITY)
+        assert (await cli.owner.settled("m1")).reply == "cut \ufffd"
+        warnings = [e.get("text") for _, _, e in cli.store.events("a") if e.kind is Kind.WARNING]
+        text = f"the record {spool} has a line that is no JSON object at byte {position}: skipped"
+        assert warnings == [text]

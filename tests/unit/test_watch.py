@@ -114,3 +114,13 @@ async def test_the_slow_look_notices_what_nobody_told(
         watcher.watch(path, bell)
         path.write_text("1")
         await bell.rings()
+
+
+async def test_a_file_that_is_gone_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch, "SLOW_POLL_S", 0.02)
+    path, bell = tmp_path / "a", Bell()
+    path.write_text("1")
+    async with watching() as watcher:
+        watcher.watch(path, bell)
+        path.unlink()
+        await bell.rings()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 from agentd.adapter import Adapter, Reader
 from agentd.agents.memory import Memory, from_json, to_json
 from agentd.ledger import Book
-from agentd.model import Event, Kind
+from agentd.model import Event, Kind, Source
 from agentd.records.holes import punch
 from agentd.records.output import OutputTail
 from agentd.records.tail import Tail
@@ -174,6 +175,15 @@ class Records:
                     if event.kind is Kind.SESSION_STARTED:
                         self._follow_named(event)
                     yield event
+            yield from self._problems(source)
+
+    def _problems(self, source: str) -> Iterator[Event]:
+        """What was wrong with the file, as warnings."""
+        tail = self._life.tails.get(source)
+        if isinstance(tail, Tail):
+            problems, tail.problems = tail.problems, []
+            for problem in problems:
+                yield Event(Kind.WARNING, Source.AGENTD, time.time(), {"text": f"the record {problem}"})
 
     def _follow_named(self, event: Event) -> None:
         named = event.get("follow")

@@ -25,7 +25,7 @@ class FileWatcher:
 
     def __init__(self) -> None:
         self._callbacks: dict[Path, list[Callable[[], None]]] = {}
-        self._sizes: dict[Path, tuple[int, int]] = {}
+        self._sizes: dict[Path, tuple[int, int] | None] = {}
         self._inotify = INotify(nonblocking=True) if sys.platform == "linux" else None
         self._folders: dict[int, Path] = {}
         self._wanted: dict[Path, int] = {}
@@ -33,8 +33,7 @@ class FileWatcher:
     def watch(self, path: Path, changed: Callable[[], None]) -> Callable[[], None]:
         """Call `changed` when the file may have grown. Returns what ends it."""
         self._callbacks.setdefault(path, []).append(changed)
-        if (size := _size(path)) is not None:
-            self._sizes[path] = size
+        self._sizes[path] = _size(path)
         self._arm(path)
 
         def end() -> None:
@@ -64,7 +63,8 @@ class FileWatcher:
             await trio.sleep(every)
             for path in list(self._callbacks):
                 size = _size(path)
-                if size is not None and self._sizes.get(path) != size:
+                if self._sizes.get(path) != size:
+                    # It may be gone, too: its reader tells of that.
                     self._sizes[path] = size
                     self._tell(path)
 
