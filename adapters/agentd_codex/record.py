@@ -16,7 +16,7 @@ from typing import Any
 
 from agentd.model import Event, Kind, Reason, Source
 from agentd_codex.prompt import same
-from agentd_codex.rollout import SOURCE
+from agentd_codex.rollout import SOURCE, born
 
 HOOK, OUTPUT = "hook", "output"
 
@@ -64,7 +64,7 @@ class CodexReader:
         if row.get("type") == "session_meta":
             self.memory["conversation"] = conversation
             return [(Kind.SESSION_STARTED, {"session_id": conversation})]
-        if moment < self.memory["born"]:
+        if moment < born(self.memory):
             # Older than the process: history. `codex resume` and `/resume` go on in an old rollout.
             return []
         match row.get("type"), payload.get("type"):

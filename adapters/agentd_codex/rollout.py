@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -36,9 +37,15 @@ def find(open_files: Sequence[Path], memory: Mapping[str, Any]) -> Mapping[str, 
     if not found:
         return {}
     written, conversation, path = max(found)
-    if written < max(memory.get("born", 0.0), memory.get("working_since", 0.0) - SLACK_S):
+    if written < max(born(memory), memory.get("working_since", 0.0) - SLACK_S):
         return {}
     return {SOURCE + conversation: path}
+
+
+def born(memory: Mapping[str, Any]) -> float:
+    """When the process began, by the wall clock; 0 where that was set back to before it and tells nothing."""
+    at = float(memory.get("born", 0.0))
+    return at if at <= time.time() else 0.0
 
 
 def _conversation(path: Path) -> str | None:

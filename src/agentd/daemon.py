@@ -120,7 +120,7 @@ class _Daemon:
             self.listener.path,
             offered,
         )
-        services = Services(self.store, Hub(), terminal, watcher, Clock(), launcher, Calls())
+        services = Services(self.store, Hub(), terminal, watcher, Clock.of_this_machine(), launcher, Calls())
         home = Path(clean.get("HOME") or Path.home())
         supervisor = Supervisor(
             self.adapters,

@@ -63,6 +63,8 @@ class Book(Protocol):
 
     def save_life(self, name: str, life: dict[str, Any]) -> None: ...
 
+    def move_open_messages(self, agent: str, by: float) -> None: ...
+
 
 class Late:
     """A book in memory. `disk` is asked for what isn't in it."""
@@ -147,6 +149,9 @@ class Late:
     def save_life(self, name: str, life: dict[str, Any]) -> None:
         # As it is now: the owner goes on with parts of it.
         self._lives[name] = json.loads(json.dumps(life))
+
+    def move_open_messages(self, agent: str, by: float) -> None:
+        self._entries.append(lambda store: store.move_open_messages(agent, by))
 
     def _result(self, message: str) -> Result | None:
         return self.results.get(message) or self._disk.result(message)

@@ -222,6 +222,12 @@ class Store:
         )
         return done.rowcount == 1
 
+    def move_open_messages(self, agent: str, by: float) -> None:
+        """The clock was set: their deadlines are meant by the time that they came."""
+        self._db.execute(
+            "UPDATE messages SET created_at = created_at + ? WHERE agent = ? AND outcome IS NULL", (by, agent)
+        )
+
     def open_messages(self, agent: str) -> list[Message]:
         rows = self._db.execute(
             "SELECT * FROM messages WHERE agent = ? AND outcome IS NULL ORDER BY created_at, rowid", (agent,)

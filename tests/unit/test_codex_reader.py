@@ -13,10 +13,11 @@ import pytest
 from agentd.model import Event, Kind, Reason, Source
 from agentd_codex import Codex
 from agentd_codex.record import CodexReader
+from agentd_codex.rollout import born
 
 CAPTURES = Path(__file__).parent / "captures" / "codex"
 ROLLOUT = "rollout:c1"
-NOW = 2_000_000_000.0
+NOW = 1_700_000_000.0
 
 
 class Told:
@@ -293,3 +294,11 @@ def test_the_adapter_makes_this_reader() -> None:
     memory: dict[str, Any] = {}
     assert isinstance(Codex().reader(memory), CodexReader)
     assert memory["born"] > 0
+
+
+def test_a_wall_clock_that_was_set_back_hides_no_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.time", lambda: NOW - 3600)
+    told = Told()
+    told.at = NOW - 3600
+    assert [event.kind for event in told.prompt("after the clock was set")] == [Kind.PROMPT_TAKEN]
+    assert born({"born": NOW - 7200}) == NOW - 7200, "a birth that lies in the past still tells"

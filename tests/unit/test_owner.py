@@ -66,7 +66,7 @@ class Starter:
 class Cli:
     """The owner of agent `a`, and what its CLI does."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, clock: Clock | None = None) -> None:
         self.folder = folder
         self.terminal = FakeTerminal()
         self.store = Ledger(folder / "store.db")
@@ -74,7 +74,8 @@ class Cli:
         self.store.save_agent(self.row)
         self.watcher = StillWatcher()
         self.starter = Starter(self.terminal)
-        self.services = Services(self.store, Hub(), self.terminal, self.watcher, Clock(1000.0), self.starter)
+        clock = clock or Clock(1000.0)
+        self.services = Services(self.store, Hub(), self.terminal, self.watcher, clock, self.starter)
         self.ids = itertools.count(1)
         self.owner = self.own()
 
@@ -128,8 +129,8 @@ class Cli:
 
 
 @asynccontextmanager
-async def running(folder: Path) -> AsyncIterator[Cli]:
-    cli = Cli(folder)
+async def running(folder: Path, clock: Clock | None = None) -> AsyncIterator[Cli]:
+    cli = Cli(folder, clock)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(cli.owner.run)
         try:

@@ -1,27 +1,67 @@
-"""The daemon's clock: seconds since the epoch that run with trio's clock.
+"""The daemon's clock: seconds since the epoch, read once from the wall and counted from there.
 
-Deadlines must survive a restart, so they are wall times; but a wall clock that is set while the
-daemon runs must neither fire nor delay one, and tests must be able to move it. So the wall is read
-once, and trio's clock counts from there. On Linux that clock stands still while a laptop sleeps:
-a sleep is no idleness.
+A wall clock that is set while the daemon runs neither fires nor delays a timer. The count goes on while the
+machine sleeps, as retention and a caller's deadline do; trio's clock stands still then (on Linux), as the
+other timers do, which the owners see to (`asleep`). A new daemon reads the wall anew: `moved_since` tells by
+how much the wall was set in between, as long as the machine has not been booted.
 """
 
 from __future__ import annotations
 
+import sys
 import time
+from collections.abc import Callable
+from pathlib import Path
 
 import trio
 
+Anchor = tuple[str, float]
+"""Which boot it was, and what the clock is ahead of the machine's own count."""
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+
 
 class Clock:
-    """Must be made inside a trio run."""
+    """Must be made inside a trio run. `real` counts seconds, also while the machine sleeps."""
 
-    def __init__(self, epoch: float | None = None) -> None:
-        self._offset = (time.time() if epoch is None else epoch) - trio.current_time()
+    def __init__(self, epoch: float, real: Callable[[], float] = trio.current_time, boot: str = "") -> None:
+        self._real = real
+        self._ahead = epoch - real()
+        self._awake = real() - trio.current_time()
+        self._boot = boot
+
+    @classmethod
+    def of_this_machine(cls) -> Clock:
+        return cls(time.time(), _real, _boot())
 
     def now(self) -> float:
-        return trio.current_time() + self._offset
+        return self._real() + self._ahead
 
     def to_trio(self, when: float) -> float:
-        """The same instant on trio's clock."""
-        return when - self._offset
+        """The same instant on trio's clock, if the machine doesn't sleep before."""
+        return trio.current_time() + when - self.now()
+
+    def asleep(self) -> float:
+        """How long the machine has slept since this clock was made."""
+        return self._real() - trio.current_time() - self._awake
+
+    @property
+    def anchor(self) -> Anchor:
+        """What a later clock must know to compare itself."""
+        return self._boot, self._ahead
+
+    def moved_since(self, anchor: Anchor) -> float:
+        """By how much times of the clock with this anchor are to be moved to mean the same here."""
+        boot, ahead = anchor
+        return self._ahead - ahead if boot and boot == self._boot else 0.0
+
+
+def _real() -> float:
+    # macOS counts the sleep in its monotonic clock, Linux in a clock of its own.
+    return time.clock_gettime(time.CLOCK_BOOTTIME if sys.platform == "linux" else time.CLOCK_MONOTONIC)
+
+
+def _boot() -> str:
+    try:
+        return _BOOT_ID.read_text().strip()
+    except OSError:
+        return ""

@@ -111,6 +111,13 @@ class PasteFailed:
 
 
 @dataclass(frozen=True)
+class Slept:
+    """The machine has slept for so many seconds."""
+
+    seconds: float
+
+
+@dataclass(frozen=True)
 class Tick:
     """A deadline may have passed."""
 
@@ -130,6 +137,7 @@ Input = (
     | Gone
     | Answered
     | PasteFailed
+    | Slept
     | Tick
 )
 

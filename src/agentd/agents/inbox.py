@@ -53,6 +53,10 @@ class Inbox:
     async def take(self) -> Any:
         return await self._out.receive()
 
+    def take_nowait(self) -> Any:
+        """Raises trio.WouldBlock where nothing waits."""
+        return self._out.receive_nowait()
+
     def shut(self) -> None:
         """The agent is no more: whoever asked, or asks from now on, is let go."""
         self._shut = True

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from agentd.adapter import Adapter, Reader
+from agentd.agents.clock import Anchor
 from agentd.agents.memory import Memory, from_json, to_json
 from agentd.ledger import Book
 from agentd.model import Event, Kind, Source
@@ -46,6 +47,8 @@ class Life:
     """Its records must be searched among the files that its processes hold open."""
     await_bridge: bool = False
     """Its first prompt is to wait for the bridge. Counts while the CLI is started."""
+    clock: Anchor = ("", 0.0)
+    """Of the daemon's clock, by which the times here are meant."""
     token: str | None = None
     """The digest of its bridge's token; None where its CLI has no bridge, or doesn't run."""
     tools: tuple[str, ...] | None = None
@@ -55,6 +58,7 @@ class Life:
     def load(cls, row: AgentRow, folder: Path) -> Life:
         """The life as the store has it."""
         life = row.life
+        clock = life.get("clock") or ("", 0.0)
         return cls(
             row,
             folder,
@@ -66,6 +70,7 @@ class Life:
             life.get("default", True),
             life.get("run", 0),
             life.get("search", False),
+            clock=(str(clock[0]), float(clock[1])),
             token=life.get("token"),
             tools=tuple(life["tools"]) if life.get("tools") is not None else None,
         )
@@ -80,6 +85,7 @@ class Life:
             "default": self.default,
             "run": self.run,
             "search": self.search,
+            "clock": list(self.clock),
             "token": self.token,
             "tools": self.tools,
         }

@@ -24,6 +24,7 @@ from agentd.agents.effects import (
     ReadScreen,
     Refit,
     Seen,
+    Slept,
     StartAgain,
     StartCli,
     Started,
@@ -33,13 +34,14 @@ from agentd.agents.effects import (
     Tick,
     Withdraw,
 )
-from agentd.agents.memory import Memory
+from agentd.agents.memory import Memory, stand_still
 from agentd.agents.step import Step
 from agentd.contract import Readiness
 from agentd.model import Event, Failure, Kind, Message, Outcome, Receipt, State
 
 MOST_DEATHS = 2
 """After so many deaths in a row without a completed turn, what waits is given back instead of tried again."""
+LISTEN_S = 10.0
 OVER = (State.RETIRED, State.STOPPED, State.LOST)
 
 
@@ -127,16 +129,23 @@ class Machine:
             case PasteFailed(message_id, why):
                 delivery.paste_failed(step, message_id, why)
                 return step.effects
+            case Slept(seconds):
+                stand_still(self.memory, seconds)
             case Tick():
                 self._tick(step)
         delivery.pump(step)
         return step.effects
 
     def adopt(self, now: float) -> None:
-        """A new daemon took the agent over: look at everything that was under way."""
+        """A new daemon took the agent over: look at everything that was under way, and for a while before
+        silence counts, since nobody listened."""
         memory = self.memory
+        if self.readiness.inactivity is not None:
+            memory.last_sign_at = max(memory.last_sign_at, now - self.readiness.inactivity + LISTEN_S)
         if memory.delivery:
             memory.delivery.look_at = now
+            if memory.delivery.give_up_at is not None:
+                memory.delivery.give_up_at = now + delivery.CONFIRM_S
         if memory.turn or memory.attention or memory.starting_since is not None:
             memory.look_at = now
         memory.retiring = False

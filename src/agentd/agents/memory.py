@@ -1,6 +1,7 @@
 """What an agent's machine remembers: plain data that survives a restart of the daemon as JSON.
 
-Times are seconds since the epoch by the daemon's own clock (`agentd.agents.clock`).
+Times are seconds since the epoch by the daemon's own clock (`agentd.agents.clock`). Timers stand still while
+the machine sleeps; when something happened, and when the agent was last used, are real times.
 """
 
 from __future__ import annotations
@@ -207,6 +208,34 @@ class Memory:
     """Times in a row that the CLI died without completing a turn."""
     last_used_at: float = 0.0
     failure: Failure | None = None
+
+
+def stand_still(memory: Memory, by: float) -> None:
+    """The machine has slept for so many seconds: no timer may have run meanwhile."""
+    _move(memory, by, "starting_since", "last_sign_at", "composer_since", "look_at", "bridge_until")
+    _move(memory, by, "trust_answered_at")
+    _move(memory.delivery, by, "composer_at", "started_at", "look_at", "give_up_at")
+    _move(memory.attention, by, "since", "asked_at", "answered_at")
+    for late in memory.late_ends:
+        _move(late, by, "until")
+    if turn := memory.turn:
+        _move(turn.ending, by, "until")
+        _move(turn.before, by, "until")
+        _move(turn.interruption, by, "at", "look_at")
+
+
+def move(memory: Memory, by: float) -> None:
+    """The clock was set by so many seconds: every time means what it meant."""
+    stand_still(memory, by)
+    _move(memory, by, "since", "last_used_at", "ending_since")
+    _move(memory.fact, by, "time")
+    _move(memory.turn, by, "started_at")
+
+
+def _move(what: Any, by: float, *names: str) -> None:
+    for name in names:
+        if what is not None and (at := getattr(what, name)) is not None:
+            setattr(what, name, at + by)
 
 
 def to_json(memory: Memory) -> dict[str, Any]:

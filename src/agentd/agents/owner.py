@@ -31,6 +31,8 @@ from agentd.tmux.server import TmuxError, TmuxHangs
 
 log = logging.getLogger(__name__)
 
+SLEEP_S = 1.0
+"""A shorter sleep of the machine is none."""
 LAST_WORDS_S = 0.15
 """Hooks are processes of their own: the last ones of a dead CLI may still be writing."""
 DIALOG_SETTLES_S = 0.7
@@ -66,6 +68,7 @@ class Owner:
         self._woken = False
         self.gone = False
         """The agent was removed: whoever still has this owner can do nothing with it."""
+        self._asleep = services.clock.asleep()
         self._problem: str | None = None
         """What of the store's problem was told."""
         self.records = Records(life, adapter, services.watcher, self._wake)
@@ -167,6 +170,11 @@ class Owner:
                 nursery.cancel_scope.cancel()
 
     async def _next(self) -> Any:
+        """The next input. Facts come before time: what waits here may move a deadline that has passed."""
+        try:
+            return self._inbox.take_nowait()
+        except trio.WouldBlock:
+            pass
         deadline = self.machine.next_deadline()
         with trio.CancelScope() as scope:
             if deadline is not None:
@@ -177,6 +185,7 @@ class Owner:
     async def _guarded(self, what: Any) -> None:
         """An input that fails must not end the owner: the agent would be lost to everybody."""
         try:
+            await self._notice_sleep()
             await self._take(what)
         except TmuxHangs as error:
             log.warning("%s: %s", self.name, error)
@@ -187,8 +196,18 @@ class Owner:
         except Exception:
             log.exception("%s: an input could not be handled: %r", self.name, what)
 
+    async def _notice_sleep(self) -> None:
+        asleep = self._services.clock.asleep() - self._asleep
+        if asleep >= SLEEP_S:
+            self._asleep += asleep
+            await self._handle(fx.Slept(asleep))
+
     async def _take(self, what: Any) -> None:
         match what:
+            case fx.Tick() if self.life.pane:
+                # A limit that has passed counts only if nothing was written that says otherwise.
+                await self._read_records()
+                await self._handle(what)
             case _Woken():
                 self._woken = False
                 await self._read_records()
@@ -215,8 +234,10 @@ class Owner:
                 await self._handle(what)
 
     async def _read_records(self) -> None:
+        heard = False
         try:
             for event in self.records.read():
+                heard = True
                 self._publish(event)
                 await self._handle(event)
                 if event.kind is Kind.TOOL_ENDED and isinstance(use := event.get("id"), str):
@@ -228,8 +249,9 @@ class Owner:
             self._wake()
             raise
         heavy = self.records.heavy()
-        self._services.store.write(self.life.save, synced=heavy)
-        self._tell_problem()
+        if heard or heavy:
+            self._services.store.write(self.life.save, synced=heavy)
+            self._tell_problem()
         if heavy and self._services.store.problem is None:
             self.records.give_back()
 

@@ -16,13 +16,14 @@ from agentd.agents import bridging
 from agentd.agents import effects as fx
 from agentd.agents.life import Life
 from agentd.agents.machine import Machine
-from agentd.agents.owner import Owner
+from agentd.agents.memory import move
+from agentd.agents.owner import SLEEP_S, Owner
 from agentd.agents.pruning import Pruned, Pruner
 from agentd.agents.services import Services
 from agentd.agents.wishes import Wishes
 from agentd.config import Config
-from agentd.contract import Policy
-from agentd.ledger import Unwritable
+from agentd.contract import Policy, format_duration
+from agentd.ledger import Book, Unwritable
 from agentd.model import Message, Mode
 from agentd.store import AgentRow
 from agentd.tmux.sanitise import sanitise
@@ -30,6 +31,8 @@ from agentd.tmux.server import TmuxError
 
 log = logging.getLogger(__name__)
 
+AWAKE_EVERY_S = 30.0
+"""How often it is looked whether the machine has slept."""
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]*\Z")
 
 
@@ -81,7 +84,18 @@ class Supervisor:
             for row in self.services.store.agents():
                 await self._adopt(row)
             task_status.started()
-            await trio.sleep_forever()
+            await self._notice_sleep()
+
+    async def _notice_sleep(self) -> None:
+        """trio's clock stands still while the machine sleeps: what is due by real time is late after that."""
+        clock, asleep = self.services.clock, self.services.clock.asleep()
+        while True:
+            await trio.sleep(AWAKE_EVERY_S)
+            if clock.asleep() - asleep >= SLEEP_S:
+                log.info("the machine slept for %s", format_duration(round(clock.asleep() - asleep)))
+                asleep = clock.asleep()
+                for owner in self.owners.values():
+                    owner.tell(fx.Tick())
 
     async def _adopt(self, row: AgentRow) -> None:
         adapter = self.adapters.get(row.provider)
@@ -89,6 +103,7 @@ class Supervisor:
             log.warning("%s: no adapter for %s is installed", row.name, row.provider)
             return
         life = Life.load(row, self._folder / row.name)
+        self._set_clock(life)
         owner = self._own(life, adapter)
         memory = life.memory
         for message in owner.machine.unclaimed():
@@ -115,6 +130,21 @@ class Supervisor:
             await owner.body.release()
             owner.tell(fx.Gone(None, what="the pane was gone when the daemon came back"))
         # Else the owner sees that the process is over, and hears its last words before that.
+
+    def _set_clock(self, life: Life) -> None:
+        """The wall clock may have been set since the daemon before read it."""
+        by = self.services.clock.moved_since(life.clock)
+        life.clock = self.services.clock.anchor
+        if abs(by) < SLEEP_S:
+            return
+        log.warning("%s: the clock was set by %+.0f s; its times are moved", life.row.name, by)
+        move(life.memory, by)
+
+        def write(book: Book) -> None:
+            book.move_open_messages(life.row.name, by)
+            life.save(book)
+
+        self.services.store.write(write)
 
     def _own(self, life: Life, adapter: Adapter) -> Owner:
         assert self._nursery is not None
@@ -208,7 +238,7 @@ class Supervisor:
             model,
             self.services.clock.now(),
         )
-        life = Life(row, self._folder / row.name, default=name is None)
+        life = Life(row, self._folder / row.name, default=name is None, clock=self.services.clock.anchor)
         self.services.store.save_agent(row)
         return self._own(life, self.adapters[provider])
 
