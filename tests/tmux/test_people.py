@@ -25,13 +25,63 @@ def test_copy_mode_swallows_nothing(daemon: Daemon) -> None:
 
 
 def test_windows_and_panes_of_a_person(daemon: Daemon) -> None:
+    """The agent's own pane ends; what a person opened beside it stays, in a session that is theirs now."""
     assert daemon.run("send", "demo", "@say hi").code == 0
     pane = daemon.pane()
     daemon.tmux("split-window", "-t", pane.id, "--", "sleep", "1000")
     daemon.tmux("new-window", "-t", "=demo-work:", "--", "sleep", "1001")
+    mine = daemon.tmux("list-panes", "-s", "-t", "=demo-work:", "-F", "#{pane_id}").split()
+    mine.remove(pane.id)
     assert daemon.run("send", "demo", "@say in my own pane").stdout == "in my own pane\n"
     assert daemon.pane().id == pane.id
     assert daemon.run("stop", "demo").stdout == "stopped demo-work\n"
+    try:
+        assert daemon.tmux("list-panes", "-a", "-F", "#{pane_id}").split() == mine
+        [left] = daemon.tmux("list-sessions", "-F", "#{session_name} #{@agentd}").splitlines()
+        assert left.startswith("demo-work-left-") and left.endswith(" ")
+        assert daemon.run("send", "demo", "@say again").stdout == "again\n"
+        daemon.restart()
+        assert daemon.run("stop", "--all").stdout == "stopped demo-work\n"
+        assert daemon.tmux("list-panes", "-a", "-F", "#{pane_id}").split() == mine
+    finally:
+        daemon.tmux("kill-session", "-t", left.split()[0])
+
+
+def test_a_pane_killed_beside_a_persons_own_window(daemon: Daemon) -> None:
+    assert daemon.run("send", "demo", "@say hi").code == 0
+    was = daemon.agent()
+    daemon.tmux("new-window", "-t", "=demo-work:", "--", "sleep", "1001")
+    daemon.tmux("kill-pane", "-t", was["tmux"]["pane"])
+    until("it is noticed", lambda: daemon.agent()["pid"] is None)
+    assert daemon.run("send", "demo", "@say back").stdout == "back\n"
+    assert daemon.agent()["session_id"] == was["session_id"]
+    assert daemon.run("stop", "demo").code == 0
+    [left] = daemon.tmux("list-sessions", "-F", "#{session_name}").splitlines()
+    assert left.startswith("demo-work-left-")
+    assert "sleep 1001" in daemon.tmux("list-panes", "-t", f"={left}:", "-F", "#{pane_start_command}")
+    daemon.tmux("kill-session", "-t", f"={left}")
+
+
+def test_a_session_that_a_person_renamed(daemon: Daemon) -> None:
+    assert daemon.run("send", "demo", "@say hi").code == 0
+    was = daemon.agent()
+    daemon.tmux("rename-session", "-t", "=demo-work", "mine")
+    assert daemon.run("send", "demo", "@say again").stdout == "again\n"
+    daemon.restart()
+    assert daemon.agent()["pid"] == was["pid"]
+    assert daemon.run("stop", "demo").stdout == "stopped demo-work\n"
+    until("it is gone", lambda: not daemon.tmux.runs)
+
+
+def test_a_session_killed_by_a_person(daemon: Daemon) -> None:
+    assert daemon.run("send", "demo", "@say hi").code == 0
+    sending = daemon.begin("send", "demo", "@tool 1000", "--json")
+    daemon.reaches("working")
+    daemon.wrote("tool_use")
+    daemon.tmux("kill-session", "-t", "=demo-work")
+    ended = sending.finish()
+    assert (ended.code, ended.json["outcome"]) == (5, "lost")
+    assert daemon.run("send", "demo", "@say back").stdout == "back\n"
 
 
 def test_a_session_of_a_person_is_left_alone(daemon: Daemon) -> None:
@@ -184,3 +234,25 @@ def test_a_person_who_types_is_not_disturbed(daemon: Daemon) -> None:
         assert daemon.prompts() == ["@say hi", "@say my own", "@say yours"]
     finally:
         person("kill-server")
+
+
+def test_a_pane_killed_while_the_program_starts(daemon: Daemon) -> None:
+    daemon.configure(demo=("--slow-start", "20"))
+    daemon.restart()
+    sending = daemon.begin("send", "demo", "@say hi", "--json")
+    until("it has a pane", lambda: (agent := daemon.has("demo-work")) and agent["pid"])
+    daemon.tmux("kill-pane", "-t", daemon.pane().id)
+    ended = sending.finish()
+    assert (ended.code, ended.json["outcome"], ended.json["error"]["code"]) == (1, "failed", "start_failed")
+    assert daemon.agent()["state"] == "failed"
+
+
+def test_a_pane_killed_while_a_person_is_asked(daemon: Daemon) -> None:
+    assert daemon.run("send", "demo", "@ask May I?\n@say thanks").code == 3
+    daemon.tmux("kill-pane", "-t", daemon.pane().id)
+    done = daemon.run("wait", "demo", "--json")
+    assert (done.code, done.json["outcome"]) == (5, "lost")
+    agent = daemon.reaches("lost")
+    assert agent["attention"] is None
+    assert "the next prompt resumes its conversation" in daemon.run("explain", "demo").stdout
+    assert daemon.run("send", "demo", "@say back").stdout == "back\n"

@@ -33,6 +33,20 @@ async def test_an_orphan_gives_way(terminal: TmuxTerminal) -> None:
     assert (await terminal.status(living)).exists and processes.same(living.pid, living.started)
 
 
+async def test_what_a_person_opened_beside_an_orphan_stays(terminal: TmuxTerminal) -> None:
+    folder = terminal.server.socket.parent
+    sleep = ["/bin/sleep", "1000"]
+    orphan = await terminal.start("one", "tag", sleep, {}, folder, folder)
+    [line] = await terminal.server.run(
+        "split-window", "-P", "-F", "#{pane_pid}", "-t", orphan.pane, "--", *sleep
+    )
+    started = processes.start_time(int(line))
+    living = await terminal.start("one", "tag", sleep, {}, folder, folder)
+    assert not processes.same(orphan.pid, orphan.started)
+    assert started and processes.same(int(line), started)
+    assert (await terminal.status(living)).exists
+
+
 async def test_a_session_of_somebody_else_does_not(terminal: TmuxTerminal) -> None:
     folder = terminal.server.socket.parent
     sleep = ["/bin/sleep", "1000"]

@@ -253,6 +253,10 @@ class Machine:
         if memory.has_conversation and self.adapter.capabilities.resume:
             # Also after a start that failed: only a stop gives a conversation up.
             resume = memory.session_id
+        elif memory.has_conversation:
+            provider = self.adapter.provider
+            text = f"{provider} can't take a conversation up again: this prompt begins a new one"
+            step.emit(Kind.WARNING, text=text)
         why = f"resuming session {resume}" if resume else "starting the CLI"
         readiness.begin(step, resume=resume, why=why)
 
@@ -316,7 +320,7 @@ class Machine:
             memory.session_id, memory.has_conversation = None, False
             self._rest(step, State.STOPPED, memory.fact.text)
         elif why == "retire":
-            self._rest(step, State.RETIRED, "idle for the whole retention; the next prompt resumes it")
+            self._rest(step, State.RETIRED, f"idle for the whole retention; {self._next_time()}")
         elif why == "refit":
             self._rest(step, State.RETIRED if memory.has_conversation else State.STOPPED, memory.fact.text)
         elif why == "replaced":
@@ -325,6 +329,15 @@ class Machine:
             self._died(step, gone)
         if (memory.queue or memory.steer_queue) and not memory.state.alive and why:
             self._start(step)
+
+    def _next_time(self) -> str:
+        """What the next prompt will find."""
+        if not self.memory.has_conversation:
+            return "the next prompt starts it anew"
+        if self.adapter.capabilities.resume:
+            return "the next prompt resumes its conversation"
+        provider = self.adapter.provider
+        return f"{provider} can't take its conversation up again: the next prompt begins a new one"
 
     def _rest(self, step: Step, state: State, why: str) -> None:
         self.memory.starting_since = None
@@ -359,11 +372,11 @@ class Machine:
             if not (queue or steer_queue):
                 memory.deaths = 0
             if memory.has_conversation and self.adapter.capabilities.resume:
-                self._rest(step, State.RETIRED, f"{text}; the next prompt resumes it")
+                self._rest(step, State.RETIRED, f"{text}; {self._next_time()}")
             else:
-                self._rest(step, State.STOPPED, text)
+                self._rest(step, State.STOPPED, f"{text}; {self._next_time()}")
         else:
-            self._rest(step, State.LOST, text)
+            self._rest(step, State.LOST, f"{text}; {self._next_time()}")
         memory.queue = [*requeued, *steer_queue, *queue]
         if not memory.queue:
             return

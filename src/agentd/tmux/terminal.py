@@ -9,8 +9,8 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -130,6 +130,7 @@ class TmuxTerminal:
             "-s", session, "-x", self.width, "-y", self.height, "-c", "/",
             "--", sys.executable, "-I", "-S", str(launcher), str(launch),
             THEN, "set-option", "-t", f"={session}:", "@agentd", tag,
+            THEN, "set-option", "-p", "-t", f"={session}:", "@agentd_pane", tag,
             # The pane keeps its size, whoever attaches. (As a global option this ends tmux 3.3a.)
             THEN, "set-option", "-w", "-t", f"={session}:", "window-size", "manual",
                 *(copy if output else ()),
@@ -145,19 +146,41 @@ class TmuxTerminal:
         return PaneRef(session, pane, int(pid), started, int(server_pid), int(server_started))
 
     async def _end_orphan(self, session: str, tag: str) -> bool:
-        """End a session with our tag that nobody knows: its daemon was killed while it started one.
-        False where the session isn't ours."""
-        lines = await self.server.run(
-            "list-panes", "-s", "-t", f"={session}:", "-F", "#{pane_pid} #{@agentd}"
-        )
-        panes = [line.split(" ", 1) for line in lines]
-        if any(mark != tag for _, mark in panes):
+        """End panes with our tag that nobody knows: their daemon was killed while it started one. What a
+        person has opened beside them stays theirs. False where the session isn't ours."""
+        names = "#{@agentd}\t#{@agentd_pane}\t#{session_id}\t#{pane_id}\t#{pane_pid}"
+        panes = [
+            line.split("\t")
+            for line in await self.server.run("list-panes", "-s", "-t", f"={session}:", "-F", names)
+        ]
+        if any(of_session != tag for of_session, *_ in panes):
             return False
-        for pid, _ in panes:
-            if started := processes.start_time(int(pid)):
-                await processes.end_tree(int(pid), started, ORPHAN_GRACE_S)
-        await self.server.run("kill-session", "-t", f"={session}")
+        for _, of_pane, _, pane, pid in panes:
+            if of_pane == tag:
+                if started := processes.start_time(int(pid)):
+                    await processes.end_tree(int(pid), started, ORPHAN_GRACE_S)
+                await self._kill(pane)
+        await self._give_away(panes[0][2])
         return True
+
+    async def _kill(self, pane: str) -> None:
+        """Take a pane away; with its last one its session goes. One that is gone is no error."""
+        with _gone_is_fine():
+            await self.server.run("kill-pane", "-t", pane)
+
+    async def _give_away(self, session: str) -> None:
+        """What is left of a session of ours are windows and panes that a person opened there: it is theirs
+        from now on, under another name. One that was theirs already is left as it is."""
+        with _gone_is_fine():
+            lines = await self.server.run(
+                "list-panes", "-s", "-t", f"{session}:", "-F", "#{@agentd}\t#{session_id}\t#{session_name}"
+            )
+            mark, id, name = lines[0].split("\t")
+            if mark:
+                await self.server.run(
+                    "set-option", "-u", "-t", f"{id}:", "@agentd",
+                    THEN, "rename-session", "-t", f"{id}:", f"{name}-left-{id[1:]}",
+                )  # fmt: skip
 
     async def screen(self, pane: PaneRef, history: int = 0) -> Screen:
         attached, *lines = await self.server.run(
@@ -188,11 +211,8 @@ class TmuxTerminal:
         )
 
     async def status(self, pane: PaneRef) -> PaneStatus:
-        rows = await self._rows()
-        row = rows.get(pane.pane)
-        if row is None or (row.server_pid, row.server_started) != (pane.server_pid, pane.server_started):
-            return PaneStatus(exists=False)
-        if row.pid != pane.pid:
+        row = (await self._rows()).get(pane.pane)
+        if row is None or not row.is_of(pane):
             return PaneStatus(exists=False)
         return PaneStatus(True, row.dead, row.exit_status, row.attached)
 
@@ -205,6 +225,7 @@ class TmuxTerminal:
             "session_attached",
             "pid",
             "start_time",
+            "session_id",
         )
         fields = "\t".join(f"#{{{name}}}" for name in names)
         try:
@@ -230,9 +251,24 @@ class TmuxTerminal:
 
     async def end(self, pane: PaneRef, grace_s: float) -> list[str]:
         left = await processes.end_tree(pane.pid, pane.started, grace_s)
-        if (await self.status(pane)).exists:
-            await self.server.run("kill-session", "-t", f"={pane.session}")
+        row = (await self._rows()).get(pane.pane)
+        if row and row.is_of(pane):
+            await self._kill(pane.pane)
+            await self._give_away(row.session_id)
+        else:
+            # A person has taken the pane away; the session that it was in may be there still.
+            await self._give_away(f"={pane.session}")
         return left
+
+
+@contextmanager
+def _gone_is_fine() -> Iterator[None]:
+    """What was to be taken away is gone already, or the whole server is."""
+    try:
+        yield
+    except TmuxError as error:
+        if not any(said in str(error) for said in _NO_PANES):
+            raise
 
 
 @dataclass(frozen=True)
@@ -244,10 +280,16 @@ class _Row:
     attached: bool
     server_pid: int
     server_started: int
+    session_id: str
+
+    def is_of(self, pane: PaneRef) -> bool:
+        """Whether it is this very pane: ids begin anew with each server."""
+        mine = (pane.pid, pane.server_pid, pane.server_started)
+        return (self.pid, self.server_pid, self.server_started) == mine
 
     @classmethod
     def parse(cls, line: str) -> _Row:
-        pane, pid, dead, status, attached, server_pid, started = line.split("\t")
+        pane, pid, dead, status, attached, server_pid, started, session_id = line.split("\t")
         return cls(
             pane,
             int(pid or 0),
@@ -256,6 +298,7 @@ class _Row:
             attached not in ("", "0"),
             int(server_pid),
             int(started),
+            session_id,
         )
 
 
