@@ -250,9 +250,9 @@ def test_a_pane_killed_while_the_program_starts(daemon: Daemon) -> None:
 def test_a_pane_killed_while_a_person_is_asked(daemon: Daemon) -> None:
     assert daemon.run("send", "demo", "@ask May I?\n@say thanks").code == 3
     daemon.tmux("kill-pane", "-t", daemon.pane().id)
-    done = daemon.run("wait", "demo", "--json")
-    assert (done.code, done.json["outcome"]) == (5, "lost")
     agent = daemon.reaches("lost")
     assert agent["attention"] is None
+    done = daemon.run("wait", "demo", "--json")
+    assert (done.code, done.json["outcome"]) == (5, "lost")
     assert "the next prompt resumes its conversation" in daemon.run("explain", "demo").stdout
     assert daemon.run("send", "demo", "@say back").stdout == "back\n"

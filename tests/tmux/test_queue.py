@@ -126,3 +126,16 @@ def test_five_hundred_prompts_from_four_senders(daemon: Daemon) -> None:
     counted = Counter(daemon.prompts())
     assert set(counted) == set(answers) and set(counted.values()) == {1}
     assert daemon.agent()["queued"] == 0
+
+
+def test_a_long_turn_holds_nobody_up_and_a_death_is_nobody_elses(daemon: Daemon) -> None:
+    assert daemon.run("send", "demo", "--no-wait", "@tool 1000").code == 0
+    daemon.wrote("tool_use")
+    assert daemon.run("send", "demo", "--name", "other", "@say quick").stdout == "quick\n"
+    long = daemon.begin("send", "demo", "--name", "other", "@tool 10\n@say long", "--json")
+    daemon.wrote("tool_use", "other")
+    daemon.tmux("kill-pane", "-t", daemon.pane().id)
+    assert daemon.reaches("lost")
+    assert daemon.run("list").code == 0
+    ended = long.finish()
+    assert (ended.code, ended.json["reply"]) == (0, "long")

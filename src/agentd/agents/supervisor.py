@@ -106,6 +106,9 @@ class Supervisor:
         self._set_clock(life)
         owner = self._own(life, adapter)
         memory = life.memory
+        if life.pane and memory.ending_since is None:
+            # Before the owner has its first turn: its timers may have passed while nobody listened.
+            owner.machine.adopt(self.services.clock.now())
         for message in owner.machine.unclaimed():
             owner.tell(fx.Submit(message))
         if not memory.state.alive:
