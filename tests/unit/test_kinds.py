@@ -42,8 +42,8 @@ async def test_a_living_agent_is_not_reused_for_another_wish(
 ) -> None:
     async with running(tmp_path) as cli:
         await cli.ready()
-        with pytest.raises(TargetError, match=f"a has {difference}; stop it first") as refused:
-            supervisor(cli).ensure("tiny", name="a", **{"cwd": "/", **wish})
+        with pytest.raises(TargetError, match=f"a has {difference}; start it anew") as refused:
+            supervisor(cli).ensure("tiny", name="a", cwd=wish.get("cwd", "/"), model=wish.get("model"))
         assert refused.value.code == "conflict"
         assert supervisor(cli).ensure("tiny", name="a", cwd="/") is cli.owner
 
