@@ -248,8 +248,20 @@ def test_a_daemon_that_goes_away_is_told(daemon: FakeDaemon, client: McpClient) 
     assert is_error and text.startswith(
         "CANCELLED layer=mcpbridge_http tool=long session=a timeout=1h30m: by the daemon, which went away"
     )
+    assert "the tool may have run" in text
+    assert [each.path for each in daemon.requests].count("/v1/tools/custom/long") == 1, "asked once"
     daemon.on("POST", "/v1/tools/custom/long", STREAM + END)
     assert "without a result" in client.call("long")[0]
+
+
+async def test_a_daemon_that_goes_away_before_the_call(daemon: FakeDaemon, autojump_clock: MockClock) -> None:
+    daemon.on("GET", "/v1/tools", b"")
+
+    async def say(progress: float, total: float | None, message: str | None) -> None:
+        pass
+
+    result = await Forwarder(Settings(daemon.path, "a", "s3cret")).call("quick", {}, say)
+    assert result.is_error and result.text.endswith("nothing was run")
 
 
 def test_without_a_daemon_nothing_is_run(daemon: FakeDaemon, client: McpClient) -> None:

@@ -92,7 +92,7 @@ class Forwarder:
         except NoDaemon as error:
             return Result(f"{error}; nothing was run. `agentd serve` starts one", True)
         except ClientError as error:
-            return Result(f"{name}: {error}", True)
+            return Result(f"{name}: {error}; nothing was run", True)
 
     async def _call(self, tool: Tool, arguments: Mapping[str, Any], say: Say, use: str | None) -> Result:
         limit = self._limits[tool.timeout_class]
@@ -100,7 +100,11 @@ class Forwarder:
             with trio.move_on_after(limit) as scope:
                 return await self._request(tool, arguments, say, use, scope)
         except Gone as error:
-            what = f"by the daemon, which went away ({error})"
+            # Not asked again: nobody knows how far the tool came.
+            what = (
+                f"by the daemon, which went away ({error}); the tool may have run, in part or to its end, "
+                "and what still runs is ended when the daemon is back"
+            )
             cancelled = Cancelled(
                 Layer.MCPBRIDGE_HTTP, what, session=self._settings.agent, timeout_s=limit, tool=tool.name
             )
