@@ -65,6 +65,8 @@ class Book(Protocol):
 
     def move_open_messages(self, agent: str, by: float) -> None: ...
 
+    def not_awaited(self, message: str) -> None: ...
+
 
 class Late:
     """A book in memory. `disk` is asked for what isn't in it."""
@@ -152,6 +154,9 @@ class Late:
 
     def move_open_messages(self, agent: str, by: float) -> None:
         self._entries.append(lambda store: store.move_open_messages(agent, by))
+
+    def not_awaited(self, message: str) -> None:
+        self._entries.append(lambda store: store.not_awaited(message))
 
     def _result(self, message: str) -> Result | None:
         return self.results.get(message) or self._disk.result(message)
@@ -247,6 +252,10 @@ class Ledger(Store):
     def result(self, message: str) -> Result | None:
         late = self._late.results.get(message) if self._late else None
         return late or super().result(message)
+
+    def turn(self, id: str) -> Turn | None:
+        late = self._late.turns.get(id) if self._late else None
+        return late or super().turn(id)
 
     def last_turn(self, agent: str) -> Turn | None:
         turns = self._late.turns.values() if self._late else ()

@@ -209,6 +209,13 @@ class Message:
     deadline_s: float | None = None
     receipt: Receipt = Receipt.PENDING
     turn: str | None = None
+    awaited: bool = False
+    """Its caller waits for it, and takes it back by leaving."""
+
+    def same_wish(self, other: Message) -> bool:
+        """Whether the other one asks for the same thing, so that it may be this message, sent again."""
+        mine, theirs = ((m.agent, m.text, m.mode, m.raw, m.deadline_s) for m in (self, other))
+        return mine == theirs
 
 
 @dataclass(frozen=True)

@@ -47,6 +47,7 @@ MIGRATIONS = (
     CREATE INDEX messages_by_end ON messages (agent, ended_at);
     CREATE INDEX turns_by_end ON turns (agent, ended_at);
     """,
+    "ALTER TABLE messages ADD COLUMN awaited INTEGER NOT NULL DEFAULT 0;",
 )
 """Each leads from one format to the next; what was released is never changed."""
 VERSION = len(MIGRATIONS)
@@ -184,8 +185,8 @@ class Store:
         """Synced: this is what an acknowledgement promises."""
         with self.transaction(synced=True):
             self._db.execute(
-                "INSERT INTO messages (id, agent, text, mode, raw, created_at, deadline_s, receipt)"
-                " VALUES (?,?,?,?,?,?,?,?)",
+                "INSERT INTO messages (id, agent, text, mode, raw, created_at, deadline_s, receipt, awaited)"
+                " VALUES (?,?,?,?,?,?,?,?,?)",
                 (
                     message.id,
                     message.agent,
@@ -195,8 +196,18 @@ class Store:
                     message.created_at,
                     message.deadline_s,
                     message.receipt,
+                    message.awaited,
                 ),
             )
+
+    def message(self, id: str) -> Message | None:
+        """A message, open or settled."""
+        row = self._db.execute("SELECT * FROM messages WHERE id = ?", (id,)).fetchone()
+        return _message(row) if row else None
+
+    def not_awaited(self, message: str) -> None:
+        """The caller has left the message where it is."""
+        self._db.execute("UPDATE messages SET awaited = 0 WHERE id = ?", (message,))
 
     def set_receipt(self, message: str, receipt: Receipt, turn: str | None) -> None:
         self._db.execute(
@@ -232,20 +243,7 @@ class Store:
         rows = self._db.execute(
             "SELECT * FROM messages WHERE agent = ? AND outcome IS NULL ORDER BY created_at, rowid", (agent,)
         ).fetchall()
-        return [
-            Message(
-                row["id"],
-                row["agent"],
-                row["text"],
-                Mode(row["mode"]),
-                bool(row["raw"]),
-                row["created_at"],
-                row["deadline_s"],
-                Receipt(row["receipt"]),
-                row["turn"],
-            )
-            for row in rows
-        ]
+        return [_message(row) for row in rows]
 
     def result(self, message: str) -> Result | None:
         row = self._db.execute("SELECT * FROM messages WHERE id = ?", (message,)).fetchone()
@@ -286,8 +284,9 @@ class Store:
         ).fetchone()
         return _turn(row) if row else None
 
-    def turn(self, turn: str) -> Turn | None:
-        row = self._db.execute("SELECT * FROM turns WHERE id = ?", (turn,)).fetchone()
+    def turn(self, id: str) -> Turn | None:
+        """A turn, running or ended."""
+        row = self._db.execute("SELECT * FROM turns WHERE id = ?", (id,)).fetchone()
         return _turn(row) if row else None
 
     # Events --------------------------------------------------------------------------------------
@@ -318,14 +317,7 @@ class Store:
         rows = self._db.execute(
             f"SELECT * FROM events WHERE {whose} {which} LIMIT ?", [*values, seq, limit]
         ).fetchall()
-        return [
-            (
-                row["seq"],
-                row["agent"],
-                Event(Kind(row["kind"]), Source(row["source"]), row["time"], json.loads(row["data"])),
-            )
-            for row in rows
-        ]
+        return [_event(row) for row in rows]
 
     # Keeping it small ----------------------------------------------------------------------------
     # In steps of at most `limit` rows, each of which is short. A step that did nothing was the last one.
@@ -394,6 +386,21 @@ class Store:
         return int(unused - left)
 
 
+def _message(row: sqlite3.Row) -> Message:
+    return Message(
+        row["id"],
+        row["agent"],
+        row["text"],
+        Mode(row["mode"]),
+        bool(row["raw"]),
+        row["created_at"],
+        row["deadline_s"],
+        Receipt(row["receipt"]),
+        row["turn"],
+        bool(row["awaited"]),
+    )
+
+
 def _turn(row: sqlite3.Row) -> Turn:
     return Turn(
         row["id"],
@@ -405,6 +412,11 @@ def _turn(row: sqlite3.Row) -> Turn:
         row["reply"],
         _failure(row["error"]),
     )
+
+
+def _event(row: sqlite3.Row) -> tuple[int, str, Event]:
+    event = Event(Kind(row["kind"]), Source(row["source"]), row["time"], json.loads(row["data"]))
+    return row["seq"], row["agent"], event
 
 
 def _failure_text(failure: Failure | None) -> str | None:

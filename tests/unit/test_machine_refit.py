@@ -45,3 +45,11 @@ def test_a_daemon_that_ends_in_the_middle_finds_it_at_rest() -> None:
     story.machine.memory.ending_since, story.machine.memory.ending_why = story.now, "refit"
     story.tell(fx.Gone(None, what="the pane was gone when the daemon came back"))
     assert story.state is State.RETIRED
+
+
+def test_a_daemon_that_ends_before_the_cli_does_finds_it_in_use_again() -> None:
+    story = Story.ready()
+    story.machine.memory.ending_since, story.machine.memory.ending_why = story.now, "refit"
+    story.machine.adopt(story.now)
+    story.send("m1")
+    assert story.log == ["paste m1"]

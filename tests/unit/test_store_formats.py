@@ -39,16 +39,14 @@ FIRST = """
     INSERT INTO turns VALUES ('t1', 'a', 'm1', 'message', 3.0, 4.0, 'completed', 'did it', NULL);
     INSERT INTO events (agent, kind, source, time, data) VALUES ('a', 'warning', 'agentd', 6.0, '{"n": 1}');
 """
-FORMATS = {
-    1: FIRST,
-    2: FIRST
-    + """
+SECOND = f"""{FIRST}
     DROP INDEX messages_by_age;
     DROP INDEX turns_by_age;
     CREATE INDEX messages_by_end ON messages (agent, ended_at);
     CREATE INDEX turns_by_end ON turns (agent, ended_at);
-    """,
-}
+"""
+THIRD = f"{SECOND} ALTER TABLE messages ADD COLUMN awaited INTEGER NOT NULL DEFAULT 0;"
+FORMATS = {1: FIRST, 2: SECOND, 3: THIRD}
 """Every format as a release wrote it, with something of everything in it. The next one is added here with the
 migration that leads to it; none is ever changed."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from agentd.records.holes import punch
 from agentd.records.output import OutputTail
 from agentd.records.tail import Tail
 from agentd.records.watch import FileWatcher
-from agentd.store import AgentRow
+from agentd.store import AgentRow, Store
 from agentd.tmux.terminal import PaneRef
 
 HOOK, OUTPUT = "hook", "output"
@@ -92,6 +92,10 @@ class Life:
 
     def save(self, book: Book) -> None:
         book.save_life(self.row.name, self.to_json())
+
+    def save_whole(self, store: Store) -> None:
+        """The agent's row too: it is new, or was changed."""
+        store.save_agent(replace(self.row, life=self.to_json()))
 
     @property
     def output(self) -> Path:

@@ -149,8 +149,8 @@ class Machine:
         if memory.turn or memory.attention or memory.starting_since is not None:
             memory.look_at = now
         memory.retiring = False
-        if memory.ending_why == "retire":
-            # The pane lives: its time is over still, and it is looked at again.
+        if memory.ending_why in ("retire", "refit"):
+            # The pane lives. A retention that is over is over still, and who wanted a refit asks again.
             memory.ending_since, memory.ending_why = None, ""
 
     def unclaimed(self) -> list[Message]:

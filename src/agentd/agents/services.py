@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from agentd.agents.callers import Callers
 from agentd.agents.calls import Calls
 from agentd.agents.clock import Clock
 from agentd.agents.hub import Hub, Published
@@ -46,6 +47,7 @@ class Services:
     clock: Clock
     launcher: Launcher
     calls: Calls = field(default_factory=Calls)
+    callers: Callers = field(default_factory=Callers)
 
     def publish(self, agent: str, event: Event) -> None:
         """Write an event down, and tell whoever listens."""

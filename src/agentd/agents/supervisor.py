@@ -14,6 +14,7 @@ import trio
 from agentd.adapter import Adapter
 from agentd.agents import bridging
 from agentd.agents import effects as fx
+from agentd.agents.callers import BACK_S, NOT_BACK
 from agentd.agents.life import Life
 from agentd.agents.machine import Machine
 from agentd.agents.memory import move
@@ -84,6 +85,7 @@ class Supervisor:
             for row in self.services.store.agents():
                 await self._adopt(row)
             task_status.started()
+            nursery.start_soon(self._expect_callers)
             await self._notice_sleep()
 
     async def _notice_sleep(self) -> None:
@@ -96,6 +98,19 @@ class Supervisor:
                 asleep = clock.asleep()
                 for owner in self.owners.values():
                     owner.tell(fx.Tick())
+
+    async def _expect_callers(self) -> None:
+        """Who waited for a message when an earlier daemon ended comes back for it, or has left."""
+        expected = [
+            (owner, message.id)
+            for owner in self.owners.values()
+            for message in self.services.store.open_messages(owner.name)
+            if message.awaited
+        ]
+        await trio.sleep(BACK_S)
+        for owner, message in expected:
+            if not self.closing and not self.services.callers.wait_for(message):
+                owner.tell(fx.Withdraw(message, NOT_BACK))
 
     async def _adopt(self, row: AgentRow) -> None:
         adapter = self.adapters.get(row.provider)
@@ -242,7 +257,7 @@ class Supervisor:
             self.services.clock.now(),
         )
         life = Life(row, self._folder / row.name, default=name is None, clock=self.services.clock.anchor)
-        self.services.store.save_agent(row)
+        life.save_whole(self.services.store)
         return self._own(life, self.adapters[provider])
 
     @staticmethod
@@ -338,17 +353,54 @@ class Supervisor:
     # Messages and ends ----------------------------------------------------------------------------
 
     def submit(
-        self, owner: Owner, text: str, *, mode: Mode, raw: bool = False, deadline_s: float | None = None
-    ) -> Message:
-        """Store a message and hand it to its agent.
+        self,
+        owner: Owner,
+        text: str,
+        *,
+        id: str | None = None,
+        mode: Mode,
+        raw: bool = False,
+        deadline_s: float | None = None,
+        awaited: bool = False,
+    ) -> str:
+        """Store a message and hand it to its agent, once: the message of an `id` that is known already is
+        that message. Returns its id.
 
         What can't be pasted is dropped at once: the adapter's guard shall see the first character that
         the CLI will see, and the record's prompt shall be known again.
+
+        Raises:
+            TargetError: the id is that of another agent's message, or of another text.
         """
-        now = self.services.clock.now()
-        message = Message(uuid.uuid4().hex[:12], owner.name, sanitise(text), mode, raw, now, deadline_s)
-        owner.submit(message)
-        return message
+        message = Message(
+            id or uuid.uuid4().hex,
+            owner.name,
+            sanitise(text),
+            mode,
+            raw,
+            self.services.clock.now(),
+            deadline_s,
+            awaited=awaited,
+        )
+        known = self.services.store.message(message.id)
+        if known is None:
+            owner.submit(message)
+        elif not known.same_wish(message):
+            raise TargetError("conflict", f"there is another message {message.id} already; nothing was sent")
+        return message.id
+
+    def receiver(self, message: Message, target: str, *, cwd: str | None, name: str | None) -> Owner:
+        """The agent of a message that was sent before, when it is sent again.
+
+        Raises:
+            TargetError: the target means another agent.
+        """
+        owner = self._named(target, name, cwd)
+        if owner is None or owner.name != message.agent:
+            raise TargetError(
+                "conflict", f"message {message.id} was sent to {message.agent}; nothing was sent"
+            )
+        return owner
 
     async def stop(self, owner: Owner, by: str) -> bool:
         """End an agent; returns whether there was anything to end."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -22,7 +23,7 @@ from agentd.agents import effects as fx
 from agentd.agents.dialogs import DialogError
 from agentd.agents.owner import Owner
 from agentd.agents.supervisor import Supervisor, TargetError
-from agentd.api.following import Follower
+from agentd.api.following import Awaited, Follower
 from agentd.api.refusals import Refused
 from agentd.api.stream import CancelOnDisconnect, EventStream, SendEvent, wants_events
 from agentd.api.views import Views, event_line
@@ -33,6 +34,8 @@ from agentd.model import Failure, Mode
 from agentd.screen import Dialog
 from agentd.tmux.sanitise import sanitise
 from agentd.tmux.server import TmuxError
+
+_ID = re.compile(r"[A-Za-z0-9_-]{16,64}\Z")
 
 
 class Api:
@@ -69,6 +72,7 @@ class Api:
             Route(one, self.show, methods=["GET"]),
             Route(one, self.stop, methods=["DELETE"]),
             Route(f"{one}/messages", self.messages, methods=["POST"]),
+            Route(f"{one}/messages/{{message}}", self.message, methods=["GET"]),
             Route(f"{one}/wait", self.wait, methods=["GET"]),
             Route(f"{one}/interrupt", self.interrupt, methods=["POST"]),
             Route(f"{one}/answer", self.answer, methods=["POST"]),
@@ -117,20 +121,26 @@ class Api:
         target = request.query_params.get("agent")
         agent = self._owner(request, target).name if target else None
         follow = request.query_params.get("follow") in ("1", "true")
+        store = self._supervisor.services.store
+        after = _last_event(request)
+        if after is not None and after > store.last_event():
+            raise Refused(404, "unknown_event", f"event {after} is none of this daemon's")
 
         async def produce(send: SendEvent) -> None:
-            store = self._supervisor.services.store
             with self._supervisor.services.hub.listen(agent) as channel:
-                last = 0
-                for seq, name, event in store.events(agent):
-                    last = seq
-                    await send("event", event_line(seq, name, event))
-                while follow:
+                last = after or 0
+                if after is None:
+                    for seq, name, event in store.events(agent):
+                        last = seq
+                        await send("event", event_line(seq, name, event), id=seq)
+                while after is not None or follow:
                     # A reader that is slow misses nothing: what didn't wait for it is in the store.
                     while news := store.events_after(last, agent):
                         for seq, name, event in news:
                             last = seq
-                            await send("event", event_line(seq, name, event))
+                            await send("event", event_line(seq, name, event), id=seq)
+                    if not follow:
+                        return
                     await channel.receive()
 
         return EventStream(produce)
@@ -224,38 +234,76 @@ class Api:
             isinstance(deadline, int | float) and math.isfinite(deadline) and deadline > 0
         ):
             raise Refused(400, "usage", "`deadline_s` must be a number of seconds above zero")
-        who: dict[str, Any] = {key: _text(body, key) for key in ("cwd", "name", "model")}
-        if body.get("restart") is True:
-            await self._supervisor.refit(_target(request), **who, by="agentd send --restart")
-        # What is said into a running turn is said to the CLI as it is.
-        tools = mode != Mode.STEER
-        wanted = partial(self._supervisor.ensure, _target(request), **who, tools=tools)
-        wanted()  # what can't be met is refused before an answer begins
+        id = _text(body, "id")
+        if id is not None and not _ID.match(id):
+            raise Refused(400, "usage", "`id` must be 16 to 64 letters, digits, `_` or `-`")
+        target, cwd, name, model = _target(request), *(_text(body, key) for key in ("cwd", "name", "model"))
+        known = self._supervisor.services.store.message(id) if id else None
+        if known:
+            # It was sent before: what its agent is by now is no question any more.
+            wanted = partial(self._supervisor.receiver, known, target, cwd=cwd, name=name)
+        else:
+            who: dict[str, Any] = {"cwd": cwd, "name": name, "model": model}
+            if body.get("restart") is True:
+                await self._supervisor.refit(target, **who, by="agentd send --restart")
+            # What is said into a running turn is said to the CLI as it is.
+            wanted = partial(self._supervisor.ensure, target, **who, tools=mode != Mode.STEER)
+        awaited = body.get("wait") is not False
+        submit = partial(
+            self._supervisor.submit,
+            text=text,
+            id=id,
+            mode=Mode(mode),
+            raw=body.get("raw") is True,
+            deadline_s=deadline,
+            awaited=awaited,
+        )
 
         async def work(send: SendEvent) -> dict[str, Any]:
             owner = wanted()  # anew: an agent may have been pruned in between
             with self._supervisor.services.hub.listen(owner.name) as channel:
                 try:
-                    message = self._supervisor.submit(
-                        owner, text, mode=Mode(mode), raw=body.get("raw") is True, deadline_s=deadline
-                    )
+                    message = submit(owner)
                 except Unwritable as error:
                     return self._follower.refused(
                         owner, Failure("store_unwritable", str(error), session=owner.name)
                     )
-                if body.get("wait") is False:
-                    return await self._follower.submitted(owner, message.id, channel)
-                return await self._follower.followed(owner, message.id, on_attention, channel, send)
+                if not awaited:
+                    return await self._follower.submitted(owner, message, channel)
+                return await self._follower.followed(owner, message, on_attention, channel, send)
+
+        owner = wanted()  # what can't be met is refused before an answer begins
+        if known:
+            submit(owner)  # likewise: the id may be another message's
+        return await self._reply(request, work)
+
+    async def message(self, request: Request) -> Response:
+        """A caller comes back for the message that it sent."""
+        owner, id = self._owner(request), str(request.path_params["message"])
+        on_attention = request.query_params.get("on_attention") or "wait"
+        self._known_message(owner, id)
+
+        async def work(send: SendEvent) -> dict[str, Any]:
+            with self._supervisor.services.hub.listen(owner.name) as channel:
+                return await self._follower.followed(owner, id, on_attention, channel, send)
 
         return await self._reply(request, work)
 
     async def wait(self, request: Request) -> Response:
         owner = self._owner(request)
-        on_attention = request.query_params.get("on_attention") or "wait"
+        query = request.query_params
+        on_attention = query.get("on_attention") or "wait"
+        awaited = Awaited(query.get("turn"), query.get("message"))
+        if awaited.message:
+            self._known_message(owner, awaited.message)
+        if awaited.turn:
+            turn = self._supervisor.services.store.turn(awaited.turn)
+            if turn is None or turn.agent != owner.name:
+                raise Refused(404, "unknown_turn", f"{owner.name} has had no turn {awaited.turn}")
 
         async def work(send: SendEvent) -> dict[str, Any]:
             with self._supervisor.services.hub.listen(owner.name) as channel:
-                return await self._follower.idle(owner, on_attention, channel, send)
+                return await self._follower.idle(owner, awaited, on_attention, channel, send)
 
         return await self._reply(request, work)
 
@@ -265,7 +313,7 @@ class Api:
         """The result alone, or with its progress where the client takes events."""
         if not wants_events(request):
 
-            async def silent(name: str, data: Any) -> None:
+            async def silent(name: str, data: Any, *, id: int | None = None) -> None:
                 pass
 
             return JSONResponse(await work(silent))
@@ -284,6 +332,11 @@ class Api:
             known = ", ".join(sorted(self._supervisor.owners)) or "none yet"
             raise Refused(404, "unknown", f"there is no agent {wanted!r} here; agents: {known}")
         return owner
+
+    def _known_message(self, owner: Owner, id: str) -> None:
+        message = self._supervisor.services.store.message(id)
+        if message is None or message.agent != owner.name:
+            raise Refused(404, "unknown_message", f"{owner.name} was sent no message {id}")
 
     async def _dialog(self, owner: Owner) -> Dialog | None:
         if owner.life.pane is None or owner.machine.memory.attention is None:
@@ -314,6 +367,16 @@ def _text(body: Mapping[str, Any], key: str) -> str | None:
     if value is not None and not isinstance(value, str):
         raise Refused(400, "usage", f"`{key}` must be a string")
     return value
+
+
+def _last_event(request: Request) -> int | None:
+    """The last event that a client, who comes back, has seen."""
+    text = request.headers.get("last-event-id")
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) < 19):
+        raise Refused(400, "usage", f"`Last-Event-ID` must be an event's number, not {text!r}")
+    return int(text)
 
 
 def _choice(body: Mapping[str, Any], key: str, known: list[str], default: str) -> str:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import trio
 
 from agentd.agents import effects as fx
+from agentd.agents.callers import LEFT
 from agentd.agents.hub import Published
 from agentd.agents.owner import Owner
 from agentd.agents.supervisor import Supervisor
@@ -15,10 +18,18 @@ from agentd.api.stream import SendEvent
 from agentd.api.views import Views, summary
 from agentd.model import Failure, Kind, Receipt, State
 
-LEFT = "its caller, who left"
 ATTENTION_S = 2.0
 """How long a request for a person must stand before a caller is told, where the screen doesn't show it:
 a rule or a hook of the user's may answer it at once."""
+
+
+@dataclass(frozen=True)
+class Awaited:
+    """What one who waits for an agent waits for: the turn that ran when it came, else the message that was
+    the last one in line. A caller who comes back says it again."""
+
+    turn: str | None = None
+    message: str | None = None
 
 
 class Follower:
@@ -54,40 +65,61 @@ class Follower:
         channel: trio.MemoryReceiveChannel[Published],
         send: SendEvent,
     ) -> dict[str, Any]:
-        """Until the message has its outcome. A caller who leaves before takes the message back."""
-        store = self._supervisor.services.store
+        """Until the message has its outcome. A caller who leaves before takes the message back, if it is one
+        that a caller waits for."""
+        services = self._supervisor.services
         done = left = False
         try:
-            async with trio.open_nursery() as nursery:
+            with services.callers.waiting(message):
+                async with trio.open_nursery() as nursery:
 
-                async def settle() -> None:
-                    await owner.settled(message)
-                    nursery.cancel_scope.cancel(reason="the message is settled")
+                    async def settle() -> None:
+                        await owner.settled(message)
+                        nursery.cancel_scope.cancel(reason="the message is settled")
 
-                nursery.start_soon(settle)
-                left = await self._progress(owner, message, on_attention, channel, send)
-                nursery.cancel_scope.cancel(reason="a person is needed")
+                    nursery.start_soon(settle)
+                    about = {"message": message, **self._receipt(message)}
+                    left = await self._progress(owner, about, on_attention, channel, send)
+                    nursery.cancel_scope.cancel(reason="a person is needed")
             done = True
         finally:
-            if not done and not self._supervisor.closing:
-                owner.tell(fx.Withdraw(message, LEFT))
-        result = store.result(message)
+            if not done:
+                self._left(owner, message)
+        result = services.store.result(message)
         assert result is not None
         shown = self._views.result(owner, result)
         if left and not result.outcome:
+            services.store.write(lambda book: book.not_awaited(message))
             return {**shown, **self._views.needed(owner)}
         return shown
+
+    def _left(self, owner: Owner, message: str) -> None:
+        services = self._supervisor.services
+        if self._supervisor.closing or services.callers.wait_for(message):
+            return
+        stored = services.store.message(message)
+        if stored and stored.awaited:
+            owner.tell(fx.Withdraw(message, LEFT))
+
+    def _receipt(self, message: str) -> dict[str, Any]:
+        result = self._supervisor.services.store.result(message)
+        return {"receipt": result.receipt} if result and result.receipt is not Receipt.PENDING else {}
 
     async def _progress(
         self,
         owner: Owner,
-        message: str | None,
+        about: Mapping[str, Any],
         on_attention: str,
         channel: trio.MemoryReceiveChannel[Published],
         send: SendEvent,
     ) -> bool:
-        """Tell what happens; returns True when a person is needed and the caller doesn't wait for one."""
-        await send("progress", {"text": f"{owner.name} is {owner.state}", "state": owner.state})
+        """Tell what happens; returns True when a person is needed and the caller doesn't wait for one. The
+        first word says what it is `about`, so that the caller can come back for it."""
+        first = {"text": f"{owner.name} is {owner.state}", "state": owner.state, "agent": owner.name, **about}
+        needed = owner.machine.memory.attention
+        if needed and needed.answered_at is None and on_attention == "wait":
+            first["attention"] = self._views.attention(owner)
+        await send("progress", first)
         while True:
             needed = owner.machine.memory.attention
             if needed and needed.answered_at is None and on_attention == "exit":
@@ -97,7 +129,7 @@ class Follower:
             published = None
             with trio.move_on_after(ATTENTION_S if needed else math.inf):
                 published = await channel.receive()
-            if published and (told := self._told(owner, message, published)):
+            if published and (told := self._told(owner, about.get("message"), published)):
                 await send("progress", told)
 
     def _told(self, owner: Owner, message: str | None, published: Published) -> dict[str, Any] | None:
@@ -128,37 +160,52 @@ class Follower:
                 return None
 
     async def idle(
-        self, owner: Owner, on_attention: str, channel: trio.MemoryReceiveChannel[Published], send: SendEvent
+        self,
+        owner: Owner,
+        awaited: Awaited,
+        on_attention: str,
+        channel: trio.MemoryReceiveChannel[Published],
+        send: SendEvent,
     ) -> dict[str, Any]:
-        """Until nothing runs or waits: the last turn's result, or why the last message had no turn."""
-        memory = owner.machine.memory
-        turn = memory.turn.id if memory.turn else None
-        waiting = [*memory.steer_queue, *memory.queue]
-        if memory.delivery and not waiting:
-            waiting = [memory.delivery.message]
+        """Until the turn is over, or where there is none until nothing runs or waits: its result, or why the
+        last message had no turn."""
+        services, memory = self._supervisor.services, owner.machine.memory
+        if awaited == Awaited():
+            awaited = self._current(owner)
+        turn = awaited.turn
         left = False
         async with trio.open_nursery() as nursery:
 
             async def over() -> None:
-                with self._supervisor.services.hub.listen(owner.name) as own:
+                with services.hub.listen(owner.name) as own:
                     while self._busy(owner, turn):
                         await own.receive()
                 nursery.cancel_scope.cancel(reason="the turn is over")
 
             nursery.start_soon(over)
-            left = await self._progress(owner, None, on_attention, channel, send)
+            left = await self._progress(owner, {"awaits": vars(awaited)}, on_attention, channel, send)
             nursery.cancel_scope.cancel(reason="a person is needed")
         if not left and not turn:
-            last = self._supervisor.services.store.result(waiting[-1]) if waiting else None
+            last = services.store.result(awaited.message) if awaited.message else None
             if last and last.outcome:
                 return self._views.result(owner, last)
             if memory.failure and owner.state is State.FAILED:
                 return {**self._empty(owner), **self._views.failed(memory.failure)}
-        shown = self._views.last_result(owner)
+        shown = self._views.turn_result(owner, turn)
         if left:
             base = shown or self._empty(owner)
             return {**base, "reply": None, "turn": turn, **self._views.needed(owner)}
         return shown or self._empty(owner)
+
+    @staticmethod
+    def _current(owner: Owner) -> Awaited:
+        memory = owner.machine.memory
+        if memory.turn:
+            return Awaited(turn=memory.turn.id)
+        waiting = [*memory.steer_queue, *memory.queue]
+        if memory.delivery and not waiting:
+            waiting = [memory.delivery.message]
+        return Awaited(message=waiting[-1] if waiting else None)
 
     @staticmethod
     def _busy(owner: Owner, turn: str | None) -> bool:

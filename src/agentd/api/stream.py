@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, Protocol
 
 import trio
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-SendEvent = Callable[[str, Any], Awaitable[None]]
+
+class SendEvent(Protocol):
+    """Sends one event to the client. `id`: a client that comes back says it as `Last-Event-ID`."""
+
+    async def __call__(self, name: str, data: Any, *, id: int | None = None) -> None: ...
 
 
 class CancelOnDisconnect:
@@ -55,8 +59,9 @@ class EventStream(Response):
         headers = [(k, v) for k, v in self.raw_headers if k != b"content-length"]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
 
-        async def event(name: str, data: Any) -> None:
-            text = f"event: {name}\ndata: {json.dumps(data)}\n\n"
+        async def event(name: str, data: Any, *, id: int | None = None) -> None:
+            number = "" if id is None else f"id: {id}\n"
+            text = f"event: {name}\n{number}data: {json.dumps(data)}\n\n"
             await send({"type": "http.response.body", "body": text.encode(), "more_body": True})
 
         await self._produce(event)

@@ -128,7 +128,7 @@ class ToolRoutes:
 
             return EventStream(produce)
 
-        async def silent(name: str, data: Any) -> None:
+        async def silent(name: str, data: Any, *, id: int | None = None) -> None:
             pass
 
         return JSONResponse(vars(await work(silent)))

@@ -120,9 +120,10 @@ class Views:
             "receipt": result.receipt,
         }
 
-    def last_result(self, owner: Owner) -> dict[str, Any] | None:
-        """The newest ended turn, in the same shape."""
-        last = self._supervisor.services.store.last_turn(owner.name)
+    def turn_result(self, owner: Owner, turn: str | None) -> dict[str, Any] | None:
+        """A turn, by default the newest that has ended, in the same shape."""
+        store = self._supervisor.services.store
+        last = store.turn(turn) if turn else store.last_turn(owner.name)
         if last is None:
             return None
         return self._turn_result(
