@@ -89,18 +89,6 @@ def test_an_approval_answered_in_between(daemon: Daemon, how: signal.Signals) ->
 
 
 @BOTH
-def test_who_waits_is_told_and_the_turn_goes_on(daemon: Daemon, how: signal.Signals) -> None:
-    sending = daemon.begin("send", "demo", "@tool 20\n@say done", "--json")
-    daemon.wrote("tool_use")
-    daemon.reaches("working")
-    daemon.end(how)
-    ended = sending.finish()
-    assert (ended.code, ended.json["error"]["code"]) == (6, "daemon_gone")
-    daemon.start()
-    assert daemon.run("wait", "demo").stdout == "done\n"
-
-
-@BOTH
 def test_a_deadline_outlives_the_daemon(daemon: Daemon, how: signal.Signals) -> None:
     assert daemon.run("send", "demo", "--no-wait", "@tool 1000", "--deadline", "3s").code == 0
     daemon.wrote("tool_use")

@@ -19,6 +19,7 @@ from agentd.agents.services import Services
 from agentd.agents.supervisor import Supervisor, TargetError
 from agentd.config import Config
 from agentd.contract import Policy
+from agentd.ledger import Ledger
 from agentd.model import Mode, Outcome
 from agentd.testing.terminal import FakeTerminal
 from tests.unit.story import Tiny

@@ -1,7 +1,7 @@
 """A small client of the daemon: HTTP/1.1 over its Unix socket, with the standard library alone.
 
 Every command starts here, so it imports little and does little: one connection a request, nothing
-retried. All connections are opened in `Client._open`, the one place where a reconnect would live.
+retried (`agentd.api.reconnecting` is for what outlives the daemon).
 """
 
 from __future__ import annotations
@@ -34,6 +34,10 @@ class NoDaemon(ClientError):
 
 class Gone(ClientError):
     """The connection broke before the answer was complete: what became of the request is not known."""
+
+
+class Garbled(Gone):
+    """What came is no answer of a daemon, however often it is asked."""
 
 
 class ApiError(ClientError):
@@ -86,11 +90,16 @@ class Client:
             Gone: the connection broke before the answer was complete.
             ApiError: the status is 400 or more.
         """
-        with self._open(method, path, body, query, accept="application/json") as answer:
+        with self._open(method, path, body, query, {"Accept": "application/json"}) as answer:
             return answer.status, answer.data()
 
     def stream(
-        self, method: str, path: str, body: Any = None, query: Query | None = None
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        query: Query | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> Generator[tuple[str, Any], None, None]:
         """The server-sent events of one request, as (event, data), each as soon as it is there.
 
@@ -99,12 +108,13 @@ class Client:
         Raises:
             NoDaemon, Gone, ApiError: as in `request`.
         """
-        with self._open(method, path, body, query, accept="text/event-stream") as answer:
+        accept = {"Accept": "text/event-stream", **(headers or {})}
+        with self._open(method, path, body, query, accept) as answer:
             yield from server_sent_events(answer.body())
 
     @contextmanager
     def _open(
-        self, method: str, path: str, body: Any, query: Query | None, *, accept: str
+        self, method: str, path: str, body: Any, query: Query | None, headers: Mapping[str, str]
     ) -> Iterator[_Answer]:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
             connection.settimeout(self.timeout)
@@ -113,7 +123,7 @@ class Client:
             except OSError as error:
                 raise NoDaemon(self.path, error.strerror or str(error)) from error
             try:
-                connection.sendall(_request_bytes(method, path, body, query, accept))
+                connection.sendall(_request_bytes(method, path, body, query, headers))
             except (BrokenPipeError, ConnectionResetError):
                 pass  # It may have answered before it hung up: the reading will tell.
             except OSError as error:
@@ -159,14 +169,17 @@ def _json(text: bytes) -> Any:
     try:
         return json.loads(text)
     except ValueError as error:
-        raise Gone(f"the daemon's answer is no JSON: {text[:100]!r}") from error
+        raise Garbled(f"the daemon's answer is no JSON: {text[:100]!r}") from error
 
 
-def _request_bytes(method: str, path: str, body: Any, query: Query | None, accept: str) -> bytes:
+def _request_bytes(
+    method: str, path: str, body: Any, query: Query | None, headers: Mapping[str, str]
+) -> bytes:
     given = {key: value for key, value in (query or {}).items() if value is not None}
     if given:
         path += "?" + "&".join(f"{key}={quote(os.fsencode(value), safe='/')}" for key, value in given.items())
-    head = [f"{method} {path} HTTP/1.1", "Host: agentd", f"Accept: {accept}", "Connection: close"]
+    head = [f"{method} {path} HTTP/1.1", "Host: agentd", "Connection: close"]
+    head += [f"{name}: {value}" for name, value in headers.items()]
     content = b""
     if body is not None:
         content = json.dumps(body).encode()
@@ -215,7 +228,7 @@ class _Answer:
     def _status(self) -> int:
         version, _, rest = self._line().partition(b" ")
         if not version.startswith(b"HTTP/1."):
-            raise Gone(f"what listens there speaks no HTTP: {version[:40]!r}")
+            raise Garbled(f"what listens there speaks no HTTP: {version[:40]!r}")
         return self._number(rest[:3], base=10)
 
     def _headers(self) -> Iterator[tuple[str, str]]:
@@ -260,4 +273,4 @@ class _Answer:
         try:
             return int(text, base)
         except ValueError as error:
-            raise Gone(f"the daemon's answer is no HTTP: {text[:40]!r} is no number") from error
+            raise Garbled(f"the daemon's answer is no HTTP: {text[:40]!r} is no number") from error

@@ -12,6 +12,8 @@ import click
 from agentd.cli.face import Face, at, common, note, target, where
 
 STDIN = "-"
+TAKEN_BACK = "when it is back, it takes the message back, since nobody asks for it; until then a turn goes on"
+NOT_KNOWN = "whether the message reached it is not known"
 
 
 @click.command(context_settings={"max_content_width": 110})
@@ -80,6 +82,10 @@ def command(
     Ctrl-C interrupts the turn and waits for its end; a second one leaves at once. A `send` that is killed
     while it waits cancels its message.
 
+    A daemon that is restarted, upgraded or killed meanwhile is waited for, for 60 s, and the answer is still
+    the one to this prompt, which goes in once. Ctrl-C while the daemon is away leaves at once; the daemon
+    takes the message back when it has returned.
+
     With --on-attention exit, the message stays where it is when a person is needed:
     `agentd answer TARGET CHOICE`, then `agentd wait TARGET` go on from there.
 
@@ -99,13 +105,18 @@ def command(
       2  usage                        6    no daemon
       3  a person is needed           130  interrupted
     """
+    from agentd.api.reconnecting import Ask
     from agentd.cli.turns import Follower
 
-    follower = Follower(face, name or target, quiet=quiet)
+    left = NOT_KNOWN if no_wait else TAKEN_BACK
+    follower = Follower(face, name or target, quiet=quiet, left_behind=left)
+    message = os.urandom(16).hex()
     workspace = where(cwd)
     if cwd and not cwd.is_dir():
         raise click.BadParameter(f"{str(cwd)!r} is no directory", param_hint="--cwd")
+    waits_for_person = on_attention or ("wait" if sys.stderr.isatty() else "exit")
     body: dict[str, Any] = {
+        "id": message,
         "text": _text(prompt, file),
         "cwd": workspace,
         "name": name,
@@ -115,17 +126,24 @@ def command(
         "raw": raw,
         "wait": not no_wait,
         "deadline_s": None if deadline is None else _seconds(deadline),
-        "on_attention": on_attention or ("wait" if sys.stderr.isatty() else "exit"),
+        "on_attention": waits_for_person,
     }
-    events = face.client().stream("POST", at(target, "messages"), body)
+
+    def ask() -> Ask:
+        """The message goes to the daemon again until it is known to be there; its id keeps it one message."""
+        if follower.agent is None:
+            return Ask("POST", at(target, "messages"), body)
+        path = at(follower.agent, f"messages/{message}")
+        return Ask("GET", path, query={"on_attention": waits_for_person}, resumes=True)
+
+    def interrupt() -> Any:
+        path = at(follower.agent or name or target, "interrupt")
+        return face.client(timeout=10).request("POST", path, {"cwd": workspace})[1]
+
     if no_wait:
-        return follower.follow(events)
-    with follower.interrupting(
-        lambda: face.client(timeout=10).request("POST", at(name or target, "interrupt"), {"cwd": workspace})[
-            1
-        ]
-    ):
-        return follower.follow(events)
+        return follower.follow(ask)
+    with follower.interrupting(interrupt):
+        return follower.follow(ask)
 
 
 def _text(prompt: str | None, file: Path | None) -> str:

@@ -23,7 +23,8 @@ def command(face: Face, target: str, cwd: Path | None, on_attention: str | None,
     """Wait until the current turn of an agent is over; print its reply.
 
     Output, progress and exit codes are those of `agentd send`. Who waits only looks on: Ctrl-C leaves,
-    and the turn goes on (`agentd interrupt TARGET` ends it).
+    and the turn goes on (`agentd interrupt TARGET` ends it). A daemon that is restarted meanwhile is waited
+    for, for 60 s, and then the same turn.
 
     \b
     Examples:
@@ -37,11 +38,16 @@ def command(face: Face, target: str, cwd: Path | None, on_attention: str | None,
       2  usage                        6    no daemon
       3  a person is needed           130  interrupted
     """
+    from agentd.api.reconnecting import Ask
     from agentd.cli.turns import Follower
 
-    query = {
-        "cwd": where(cwd),
-        "on_attention": on_attention or ("wait" if sys.stderr.isatty() else "exit"),
-    }
-    follower = Follower(face, target, quiet=quiet)
-    return follower.follow(face.client().stream("GET", at(target, "wait"), query=query))
+    workspace = where(cwd)
+    waits_for_person = on_attention or ("wait" if sys.stderr.isatty() else "exit")
+    follower = Follower(face, target, quiet=quiet, left_behind="the turn goes on")
+
+    def ask() -> Ask:
+        query = {"cwd": workspace, "on_attention": waits_for_person, **follower.awaits}
+        resumes = follower.agent is not None
+        return Ask("GET", at(follower.agent or target, "wait"), query=query, resumes=resumes)
+
+    return follower.follow(ask)

@@ -50,7 +50,7 @@ def error_object(code: str, message: str) -> dict[str, Any]:
 def explain(error: BaseException) -> tuple[int, dict[str, Any]] | None:
     """The exit code and the `error` object of an error; None for one that is a bug."""
     if isinstance(error, KeyboardInterrupt):
-        return INTERRUPTED, error_object("interrupted", "interrupted")
+        return INTERRUPTED, error_object("interrupted", str(error) or "interrupted")
     if isinstance(error, CommandError):
         return error.exit_code, error_object(error.code, str(error))
     if isinstance(error, click.UsageError):
@@ -60,11 +60,16 @@ def explain(error: BaseException) -> tuple[int, dict[str, Any]] | None:
         return USAGE, error_object("usage", error.format_message())
 
     from agentd.api.client import ApiError, Gone, NoDaemon
+    from agentd.api.reconnecting import Away, Forgotten
 
     if isinstance(error, NoDaemon):
         return NO_DAEMON, error_object(
             "no_daemon", f"{error}; start one with `agentd serve{_elsewhere(error.path)}`"
         )
+    if isinstance(error, Forgotten):
+        return LOST, error_object("lost", str(error))
+    if isinstance(error, Away):
+        return NO_DAEMON, error_object("daemon_gone", str(error))
     if isinstance(error, Gone):
         return NO_DAEMON, error_object("daemon_gone", f"{error}; what became of the request is not known")
     if isinstance(error, ApiError):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-from agentd.api.client import ApiError, ClientError, Gone
+from agentd.api.client import ApiError, ClientError, NoDaemon
+from agentd.api.reconnecting import Ask, Away, Line
 from agentd.cli.face import Face, complain, out, plain
 from agentd.cli.failures import FAILED, INTERRUPTED, OUTCOMES
 from agentd.cli.progress import Progress
@@ -21,25 +22,35 @@ KEYS = (
 
 
 class Follower:
-    """Shows a turn's progress and prints its result."""
+    """Shows a turn's progress and prints its result. `left_behind` says what becomes of it where its caller
+    leaves while the daemon is away."""
 
-    def __init__(self, face: Face, target: str, *, quiet: bool) -> None:
+    def __init__(self, face: Face, target: str, *, quiet: bool, left_behind: str) -> None:
         self.face = face
         self.target = target
+        self.left_behind = left_behind
         self.progress = Progress(quiet=quiet)
+        self.line = Line(face.client(), self.progress.show)
+        self.agent: str | None = None
+        """The agent's name, once the daemon has said it."""
+        self.awaits: Mapping[str, str | None] = {}
+        """What a `wait` waits for, by the daemon's word."""
         self.receipt: str | None = None
         self.interrupted = False
         self.over = False
         self._attention: Any = None
         face.frame = self._framed
 
-    def follow(self, events: Generator[tuple[str, Any], None, None]) -> int:
-        """Read the events up to the result, print it, and return the exit code.
+    def follow(self, ask: Callable[[], Ask]) -> int:
+        """Read the events up to the result, print it, and return the exit code. `ask` is asked again after a
+        daemon that went away.
 
         Raises:
             ApiError: the daemon refused, at once or later.
-            Gone: the events ended without a result.
+            ClientError: as `Line.events` says.
+            KeyboardInterrupt: Ctrl-C; it says so where the daemon is away.
         """
+        events = self.line.events(ask, ("result", "error"))
         try:
             for name, data in events:
                 if name == "progress":
@@ -50,7 +61,13 @@ class Follower:
                     self.over = True
                     self.progress.clear()
                     return self._finish(data)
-            raise Gone("the daemon went away before the turn was over")
+            raise AssertionError("the events end with a result or an error")
+        except KeyboardInterrupt:
+            if self.line.away:
+                raise KeyboardInterrupt(f"interrupted while the daemon is away; {self.left_behind}") from None
+            raise
+        except Away as error:
+            raise Away(f"{error}; {self.left_behind}") from error
         finally:
             events.close()
             self.progress.clear()
@@ -60,7 +77,7 @@ class Follower:
         """The first Ctrl-C interrupts the turn and reads on; the second one leaves at once."""
 
         def on_ctrl_c(number: int, frame: FrameType | None) -> None:
-            if self.interrupted or self.over or self.receipt == "queued":
+            if self.interrupted or self.over or self.line.away or self.receipt == "queued":
                 # Leaving takes a queued message back. To interrupt would hit another caller's turn,
                 # and so it would when ours is over.
                 raise KeyboardInterrupt
@@ -68,6 +85,9 @@ class Follower:
             self.progress.say("interrupting the turn; Ctrl-C again leaves at once")
             try:
                 done = interrupt().get("interrupted")
+            except NoDaemon:
+                self.line.away = True
+                raise KeyboardInterrupt from None
             except ClientError as error:
                 complain(f"the turn could not be interrupted: {error}")
             else:
@@ -86,6 +106,8 @@ class Follower:
 
     def _show(self, data: Mapping[str, Any]) -> None:
         self.receipt = data.get("receipt") or self.receipt
+        self.agent = data.get("agent") or self.agent
+        self.awaits = data.get("awaits") or self.awaits
         attention = data.get("attention")
         if attention and attention != self._attention:
             self.progress.say(self._wanted(self.target, attention))
@@ -128,7 +150,12 @@ class Follower:
     def _framed(self, error: Mapping[str, Any]) -> Mapping[str, Any]:
         """An error as the object of `send` and `wait`: the same keys, whatever happened."""
         unknown = ("provider", "turn", "session_id", "started_at", "ended_at", "duration_s")
-        outcome = {"daemon_gone": "lost", "interrupted": "interrupted", "timeout": "timed_out"}
+        outcome = {
+            "daemon_gone": "lost",
+            "lost": "lost",
+            "interrupted": "interrupted",
+            "timeout": "timed_out",
+        }
         return {
             **dict.fromkeys(unknown),
             "agent": self.target,
