@@ -154,6 +154,7 @@ async def test_another_model_leaves_the_life_as_it_is(house: House, autojump_clo
     async with house.daemon() as daemon:
         owner = house.agent(daemon)
         owner.machine.memory.session_id = "s1"
+        house.store.write(owner.life.save)
         daemon.ensure("tiny", cwd=str(house.folder), model="big")
         [row] = house.store.agents()
         assert (row.model, row.life["memory"]["session_id"]) == ("big", "s1")
