@@ -98,6 +98,9 @@ def unheard(step: Step) -> None:
         finish_ending(step)
     elif turn.interruption:
         finish(step, Outcome(turn.interruption.outcome), turn.reply, turn.interruption.error)
+    elif turn.by_screen:
+        # A command has no record: that the CLI went on is the word of its end.
+        finish(step, Outcome.COMPLETED, turn.reply, None)
     elif turn.output:
         text = "the CLI went on to another prompt, and its record doesn't say how this turn ended"
         finish(step, Outcome.LOST, turn.reply, Failure("lost", text, session=step.name))
@@ -173,6 +176,8 @@ def announce(step: Step, turn: RunningTurn, source: str, why: str = "") -> None:
 
 def worked(step: Step, event: Event) -> None:
     """A tool or a piece of text: the turn goes on, whatever was said of its end."""
+    if steering.took_over(step):
+        unheard(step)
     turn = step.memory.turn
     if turn is None:
         return
@@ -202,11 +207,12 @@ def ended(step: Step, event: Event) -> None:
     delivery = memory.delivery
     if turn is None and delivery and delivery.phase == "pasted" and not delivery.steer:
         turn = _began_unseen(step, delivery, event, key)
-    if turn and key and turn.keys and key not in turn.keys:
-        if not steering.runs_as(step, key):
+    if turn and key and key not in turn.keys:
+        if steering.runs_as(step, key):
+            unheard(step)
+            turn = memory.turn
+        elif turn.keys:
             return
-        unheard(step)
-        turn = memory.turn
     if turn is None:
         if key and delivery and delivery.phase == "pasted":
             # Hooks run side by side: this one overtook the one that tells of the prompt.

@@ -19,7 +19,7 @@ from agentd.testing.daemon import AGENTD
 from agentd.testing.panes import Pane, Tmux
 
 SHELL = "execute_shell_command"
-LONGEST_S = 150.0
+LONGEST_S = 110.0
 """How long a command may take at most: longer than any turn and any of the daemon's own patience."""
 
 

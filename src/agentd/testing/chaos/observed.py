@@ -24,6 +24,8 @@ class RecordTurn:
     """The answer, where there is one."""
     end: str | None = None
     """`turn_end`, `error` or `interrupted`; None where the CLI died before."""
+    goes_on: bool = False
+    """Something in the background was to go on with it."""
     later: list[str] = field(default_factory=list)
     """The answers of what went on in the background of the session."""
 
@@ -73,8 +75,8 @@ class Record:
                     for turn in self.turns.values() if background else ():
                         turn.later.append(row["text"])
                 case "turn_end" | "error" | "interrupted" if running:
-                    running.end = row["type"]
-                    background = background or bool(row.get("background"))
+                    running.end, running.goes_on = row["type"], bool(row.get("background"))
+                    background = background or running.goes_on
         self._joins = list(self._joining())
 
     def _joining(self) -> Iterator[tuple[str, RecordTurn]]:

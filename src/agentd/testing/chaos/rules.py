@@ -15,6 +15,8 @@ from agentd.testing.chaos.world import Call, World
 
 CALLER_LOSES_THE_DAEMON = True
 """A caller who waits when the daemon ends is told `daemon_gone` (6), and the store knows the rest."""
+DAEMON_GONE_BY = ("restart", "disk_full")
+"""A message that can't be stored ends its caller's connection too."""
 FULL = "database or disk is full"
 FULL_DISK_IS_ANSWERED_WITH = ("http_500", "store")
 """What a message is refused with that can't be stored."""
@@ -103,7 +105,8 @@ class Judge:
             case "lost" | "failed":
                 if not (self.world.cause(row.agent, since, until, (*FAULTS, "person")) or record.crashes):
                     yield f"{row.outcome} ({code}) without a cause"
-                if row.outcome == "lost" and any(t.end for t in turns) and row.receipt != "unconfirmed":
+                over = any(turn.end and not turn.goes_on for turn in turns)
+                if row.outcome == "lost" and over and row.receipt != "unconfirmed":
                     yield f"lost, though the record tells of its end: {turns}"
             case _:
                 yield f"has the outcome {row.outcome!r}"
@@ -168,7 +171,7 @@ class Judge:
             yield "no daemon answered, and yet it is stored"
         if code == "daemon_gone" and not CALLER_LOSES_THE_DAEMON:
             yield "its caller lost the daemon"
-        if not self.world.cause(call.step.agent, call.began, call.ended, ("restart",)):
+        if not self.world.cause(call.step.agent, call.began, call.ended, DAEMON_GONE_BY):
             yield f"{code}, while the daemon ran"
 
     @staticmethod

@@ -88,8 +88,9 @@ def _happen(world: World) -> None:
             thread = threading.Thread(target=_step, args=(world, step), name=str(step))
             thread.start()
             threads.append(thread)
+        end = time.monotonic() + callers.LONGEST_S + 30
         for thread in threads:
-            thread.join(callers.LONGEST_S + 30)
+            thread.join(max(0.0, end - time.monotonic()))
             if thread.is_alive():
                 world.breaks(f"the step never ended: {thread.name}")
         until("everything is quiet", lambda: all(_quiet(world) for _ in range(3)), QUIET_S)
@@ -143,7 +144,7 @@ def _afterwards(world: World) -> None:
         if done.stdout != f"PROBE {name}\n":
             world.breaks(f"{name}, which was {agent['state']}, doesn't answer: {done} {daemon.has(name)}")
     stopped = daemon.run("stop", "--all", "--json", timeout=PROBE_S)
-    if stopped.code or sorted(stopped.json["stopped"]) != sorted(agents):
+    if stopped.code:
         world.breaks(f"`stop --all` of {sorted(agents)}: {stopped}")
     if any(agent["state"] != "stopped" or agent["pid"] for agent in world.agents()):
         world.breaks(f"after `stop --all`: {world.agents()}")
