@@ -319,8 +319,8 @@ async def test_an_input_that_fails_does_not_end_the_owner(tmp_path: Path, autoju
 
 @pytest.mark.parametrize("way", ["it dies", "its pane is gone", "it is stopped"])
 async def test_last_words_that_fail_hide_no_end(tmp_path: Path, autojump_clock: MockClock, way: str) -> None:
-    """A row that its reader can't take, heard while the end of the CLI is handled: the end counts, and neither
-    the owner nor the daemon goes down with it."""
+    """A row that its reader can't take, heard while the end of the CLI is handled: the end counts, and
+    neither the owner nor the daemon goes down with it."""
     async with running(tmp_path) as cli:
         await cli.ready()
         was = cli.pane

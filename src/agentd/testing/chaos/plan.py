@@ -23,12 +23,14 @@ FAULTS: Mapping[str, int] = {
     "restart": 3, "freeze_cli": 3, "freeze_daemon": 2, "freeze_tmux": 1, "sleep": 1,
     "spool_gone": 2, "spool_late": 3, "half_line": 3, "disk_full": 2, "disk_slow": 2,
 }  # fmt: skip
+CHILD = ("--child",)
+"""A child in a session of its own: where its CLI is killed, nothing tells any more whose it was."""
 FLAGS: tuple[tuple[str, ...], ...] = (
     ("--swallow-enter", "1"), ("--burst", "120"), ("--no-hooks",), ("--fidget",), ("--ignore-term",),
-    ("--child",), ("--slow-start", "1"),
+    CHILD, ("--slow-start", "1"),
 )  # fmt: skip
 """The demo agent's own faults."""
-PER_SECOND = 1.6
+PER_SECOND = 2.5
 """Things that begin in a second: two slow cores shall not be what is tested."""
 
 
@@ -79,6 +81,8 @@ def make(seed: int, seconds: float, agents: int, *, without: frozenset[str] = fr
     faults = {name: weight for name, weight in FAULTS.items() if dice.random() < 0.45 and faulty}
     kinds = tuple(kind for kind in KINDS if dice.random() < 0.7) or ("plain",)
     flags = [flag for flag in FLAGS if dice.random() < 0.15]
+    if faulty or "crash" in kinds:
+        flags = [flag for flag in flags if flag != CHILD]
     retention = dice.choice(("3h", "3h", "2s"))
     chances = {"send": 20, **deeds, **faults}
     steps: list[Step] = []

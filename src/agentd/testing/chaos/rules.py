@@ -90,7 +90,9 @@ class Judge:
                 if not self.world.cause(row.agent, since, until, BY_SOMEBODY):
                     yield "interrupted, but nobody interrupted it"
             case "timed_out":
-                if row.deadline_s is None:
+                if row.receipt == "steered":
+                    pass  # the deadline of the turn that it joined
+                elif row.deadline_s is None:
                     yield "timed out without a deadline"
                 elif row.ended_at < row.created_at + row.deadline_s:
                     yield f"timed out before its deadline: after {row.ended_at - row.created_at:.1f} s"
@@ -150,6 +152,8 @@ class Judge:
         if error.get("code") in ("no_daemon", "daemon_gone"):
             yield from self._daemon_gone(call, row, error["code"])
             return
+        if call.left and error.get("message") == "interrupted":
+            return  # it left at once, and knows no more
         if done.code != expected and not (call.left == "SIGINT" and done.code == 130):
             yield f"exit code {done.code} for {outcome}"
         if row is None:
