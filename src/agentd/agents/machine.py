@@ -262,6 +262,8 @@ class Machine:
         memory.starting_since = None
         memory.attention = None
         memory.retiring = False
+        if memory.state is State.ATTENTION:
+            step.become(State.WORKING, "it is being stopped")
         memory.ending_since, memory.ending_why = step.now, "stop"
         memory.fact.text = f"stopped by {by}"
         step.do(EndCli(polite=False))
