@@ -32,8 +32,8 @@ def _kill(world: World, pid: int | None, step: Step) -> None:
 def kill_tool(world: World, step: Step) -> None:
     """A process below a CLI, or a tool's, dies."""
     below = processes.below(world.pids().get(step.agent) or 0)[1:]
-    tools = [p.pid for p in processes.belonging_to(world.daemon.root) if "TOOL-" in " ".join(p.cmdline())]
-    found = [*below, *tools]
+    lines = processes.words(processes.belonging_to(world.daemon.root))
+    found = [*below, *(int(line.split()[0]) for line in lines if "TOOL-" in line)]
     _kill(world, found[step.number % len(found)] if found else None, step)
 
 

@@ -21,6 +21,8 @@ FULL = "database or disk is full"
 FULL_DISK_IS_ANSWERED_WITH = ("http_500", "store")
 """What a message is refused with that can't be stored."""
 BY_SOMEBODY = ("interrupt", "stop", "caller", "person")
+BY_CTRL_C = (130, -2)
+"""The second one is of a Python that is about to end, or about to begin."""
 NOTICED_S = 5.0
 """A fault may be noticed this long after it happened."""
 LOG = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d")
@@ -154,7 +156,7 @@ class Judge:
             return
         if call.left and error.get("message") == "interrupted":
             return  # it left at once, and knows no more
-        if done.code != expected and not (call.left == "SIGINT" and done.code == 130):
+        if done.code != expected and not (call.left == "SIGINT" and done.code in BY_CTRL_C):
             yield f"exit code {done.code} for {outcome}"
         if row is None:
             full = self.world.cause(call.step.agent, call.began, call.ended, ("disk_full",))
