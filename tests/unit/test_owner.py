@@ -317,6 +317,20 @@ async def test_an_input_that_fails_does_not_end_the_owner(tmp_path: Path, autoju
         assert cli.pane.typed == ["text:m1", "Enter"]
 
 
+async def test_a_search_that_fails_ends_nothing(
+    tmp_path: Path, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(tmp_path) as cli:
+        await cli.ready()
+        cli.owner.life.search = True
+        monkeypatch.setattr(cli.owner.adapter, "records", None)
+        cli.send("m1")
+        await trio.sleep(1)
+        assert cli.pane.typed == ["text:m1", "Enter"]
+        await cli.turn("m1", "still there")
+        assert cli.store.result("m1").reply == "still there"  # type: ignore[union-attr]
+
+
 @pytest.mark.parametrize("way", ["it dies", "its pane is gone", "it is stopped"])
 async def test_last_words_that_fail_hide_no_end(tmp_path: Path, autojump_clock: MockClock, way: str) -> None:
     """A row that its reader can't take, heard while the end of the CLI is handled: the end counts, and
