@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import trio
 
 from agentd import processes
 from agentd.adapter import Keys
@@ -58,7 +59,10 @@ async def test_another_servers_pane_of_the_same_id_is_not_touched(terminal: Tmux
     with pytest.raises(TmuxError, match="mine"):
         await terminal.screen(mine)
     await terminal.paste(theirs, "for them")
-    assert (await terminal.screen(theirs)).tail().strip() == "for them"
+    with trio.fail_after(10):
+        while (shown := (await terminal.screen(theirs)).tail().strip()) != "for them":
+            assert shown in ("", "for them")
+            await trio.sleep(0.01)
     assert not (await terminal.status(mine)).exists
     await terminal.end(mine, 1.0)
     assert (await terminal.status(theirs)).exists and not processes.same(mine.pid, mine.started)

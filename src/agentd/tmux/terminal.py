@@ -95,7 +95,7 @@ class Terminal(Protocol):
         ...
 
     async def gone(self, pane: PaneRef) -> int | None:
-        """Return when the pane's program has ended: its exit status, where anybody knows it. Raises nothing."""
+        """Return when the pane's program has ended: its exit status, where anybody knows it. Never raises."""
         ...
 
     async def end(self, pane: PaneRef, grace_s: float) -> list[str]:

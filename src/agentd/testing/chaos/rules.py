@@ -102,10 +102,9 @@ class Judge:
                 if row.mode != "fail_if_busy":
                     yield "refused as busy, but it was to wait"
             case "failed" if code == "api_error":
-                if prompt.kind not in ("error", "cut") and not any("also" in (t.final or "") for t in turns):
-                    joined = any(prompt.mark not in turn.text for turn in turns)
-                    if not joined:
-                        yield "failed as if the provider had, which it was not told to"
+                shared = any(turn.goes_on or prompt.mark not in turn.text for turn in turns)
+                if prompt.kind not in ("error", "cut") and not shared:
+                    yield "failed as if the provider had, which it was not told to"
             case "lost" | "failed":
                 if not (self.world.cause(row.agent, since, until, (*FAULTS, "person")) or record.crashes):
                     yield f"{row.outcome} ({code}) without a cause"
