@@ -304,6 +304,7 @@ def test_no_steer_into_a_turn_that_is_to_end() -> None:
     assert story.log == ["escape"]
     story.screen = EMPTY
     story.record.interrupted(key="k1")
+    story.after(0.5)
     assert story.log == ["escape", "paste s1"]
 
 

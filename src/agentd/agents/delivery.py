@@ -77,9 +77,19 @@ def accept(step: Step, message: str) -> None:
 
 
 def _begin(step: Step, message: str, *, steer: bool) -> None:
-    step.memory.delivery = Delivery(message, steer, step.now, step.now, look_at=step.now + LOST_LOOK_S)
+    delivery = Delivery(message, steer, step.now, step.now, look_at=step.now + LOST_LOOK_S)
+    step.memory.delivery = delivery
     step.used()
-    step.do(ReadScreen())
+    if not _awaits_put_back(step, delivery):
+        step.do(ReadScreen())
+
+
+def _awaits_put_back(step: Step, delivery: Delivery) -> bool:
+    """Whether the composer that is empty now may get a draft at any moment."""
+    until = step.memory.put_back_until
+    if step.now < until:
+        delivery.look_at = until
+    return step.now < until
 
 
 def seen(step: Step, look: Seen) -> None:
@@ -98,6 +108,8 @@ def _look_before(step: Step, delivery: Delivery, seen: Seen) -> None:
     if step.memory.turn and not delivery.steer:
         # Somebody else's prompt was quicker.
         _put_back(step, delivery)
+        return
+    if _awaits_put_back(step, delivery):
         return
     if look.dialog:
         need_person(step, look.dialog)

@@ -173,6 +173,8 @@ class Memory:
     """How many messages at the head of the queue the CLI gave back from the turn that runs."""
     early_end: dict[str, Any] | None = None
     """The end of a turn that was heard before its beginning."""
+    put_back_until: float = 0.0
+    """Until then an interrupted prompt may be on its way back into the composer."""
     unconfirmed: list[str] = field(default_factory=list)
     expected: list[Expected] = field(default_factory=list)
     ended_keys: list[str] = field(default_factory=list)

@@ -19,6 +19,9 @@ LATE_END_S = 5.0
 """How long after a turn's end the other source may still tell of it."""
 IDLE_LOOKS = 2
 RAW_LOOK_S = 1.0
+PUT_BACK_S = 0.5
+"""How long after an interruption before any output a CLI may take to put the prompt back into the composer:
+what is pasted before that becomes one prompt with it."""
 QUIET_LOOK_S = 5.0
 """How long a working CLI may write nothing until its screen is read for a dialog that has no record."""
 STEER_SETTLE_S = 1.5
@@ -311,6 +314,8 @@ def finish(step: Step, outcome: Outcome, reply: str | None, error: Failure | Non
         _remember_key(step, key)
     if outcome is Outcome.COMPLETED:
         memory.deaths = 0
+    elif outcome in (Outcome.INTERRUPTED, Outcome.TIMED_OUT) and not turn.output:
+        memory.put_back_until = step.now + PUT_BACK_S
     step.used()
     step.do(EndTurn(turn.id, step.now, outcome, reply, error))
     step.emit(Kind.TURN_ENDED, turn=turn.id, outcome=outcome, error=error.public() if error else None)
