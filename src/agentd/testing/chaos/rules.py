@@ -18,7 +18,7 @@ CALLER_LOSES_THE_DAEMON = True
 DAEMON_GONE_BY = ("restart", "disk_full")
 """A message that can't be stored ends its caller's connection too."""
 FULL = "database or disk is full"
-FULL_DISK_IS_ANSWERED_WITH = ("http_500", "store")
+FULL_DISK_IS_ANSWERED_WITH = ("http_500", "store_unwritable")
 """What a message is refused with that can't be stored."""
 BY_SOMEBODY = ("interrupt", "stop", "caller", "person")
 BY_CTRL_C = (130, -2)
