@@ -161,14 +161,17 @@ def _look_after(step: Step, delivery: Delivery, seen: Seen) -> None:
     """The record is silent: what does the composer say?"""
     look = seen.look
     message = step.messages.get(delivery.message)
-    raw = bool(message and message.raw)
+    ours = look.folded or bool(message and shows_draft(look.draft or "", step.sent_text(delivery.message)))
+    if ours:
+        delivery.adopted = False
+    # An empty composer tells that a command was taken in, if it was in there.
+    raw = bool(message and message.raw and not delivery.adopted)
     if look.dialog and raw:
         _gone_by_screen(step, delivery, "the command opened a dialog")
     if look.dialog:
         need_person(step, look.dialog)
     wait = min(LONGEST_LOOK_S, FIRST_LOOK_S * 2 ** min(delivery.presses, 4))
     delivery.look_at = step.now + wait
-    ours = look.folded or bool(message and shows_draft(look.draft or "", step.sent_text(delivery.message)))
     if ours and not look.dialog:
         if delivery.withdrawn:
             # Nobody waits for it any more, and the CLI hasn't got it.

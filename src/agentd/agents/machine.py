@@ -137,6 +137,7 @@ class Machine:
         memory = self.memory
         if memory.delivery:
             memory.delivery.look_at = now
+            memory.delivery.adopted = memory.delivery.phase == "pasted"
         if memory.turn or memory.attention or memory.starting_since is not None:
             memory.look_at = now
         memory.retiring = False

@@ -42,6 +42,8 @@ class Delivery:
     give_up_at: float | None = None
     digest: str = ""
     """The screen without a composer, when it was last read."""
+    adopted: bool = False
+    """A new daemon took it over: the one before may have ended before the paste it had written down."""
     withdrawn: bool = False
     """Its caller is gone: if the CLI takes it in after all, that turn is ended at once."""
 

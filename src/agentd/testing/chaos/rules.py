@@ -170,7 +170,7 @@ class Judge:
 
     def _daemon_gone(self, call: Call, row: Row | None, code: str) -> Iterator[str]:
         assert call.done
-        if call.done.code != 6:
+        if call.done.code != 6 and not (call.left == "SIGINT" and call.done.code in BY_CTRL_C):
             yield f"exit code {call.done.code} for {code}"
         if code == "no_daemon" and row:
             yield "no daemon answered, and yet it is stored"
