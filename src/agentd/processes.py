@@ -15,6 +15,8 @@ import trio
 
 POLL_S = 1.0
 """Where the system has no pidfd (macOS), a process is looked at this often."""
+SAME_S = 0.05
+"""How much two readings of a process's start time may differ."""
 SPARED = ("tmux", "screen", "systemd", "ssh-agent", "dbus-daemon")
 """Servers that an agent's tool may have been the first to start, but that others live in since."""
 
@@ -31,7 +33,7 @@ def same(pid: int, started: float) -> bool:
     """Whether this very process lives (a zombie doesn't)."""
     try:
         process = psutil.Process(pid)
-        return abs(process.create_time() - started) < 0.05 and process.status() != psutil.STATUS_ZOMBIE
+        return abs(process.create_time() - started) < SAME_S and process.status() != psutil.STATUS_ZOMBIE
     except psutil.Error:
         return False
 
@@ -57,7 +59,7 @@ def tree(pid: int, started: float) -> list[psutil.Process]:
     found: dict[int, psutil.Process] = {}
     try:
         root = psutil.Process(pid)
-        if abs(root.create_time() - started) < 0.05:
+        if abs(root.create_time() - started) < SAME_S:
             found[pid] = root
             for child in root.children(recursive=True):
                 found[child.pid] = child
@@ -67,7 +69,7 @@ def tree(pid: int, started: float) -> list[psutil.Process]:
         try:
             # tmux makes each pane's program the leader of a session of its own. A session id that was
             # reused would belong to a leader that started later.
-            if os.getsid(process.pid) == pid and process.create_time() >= started - 0.05:
+            if os.getsid(process.pid) == pid and process.create_time() >= started - SAME_S:
                 found.setdefault(process.pid, process)
         except (OSError, psutil.Error):
             continue

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
+import socket
+import time
 from typing import Any
 
 import pytest
 
 from agentd.testing.daemon import Daemon
 from agentd.testing.processes import alive
-from agentd.testing.until import until
+from agentd.testing.until import PATIENCE, until
 
 BOTH = pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL], ids=["SIGTERM", "SIGKILL"])
 
@@ -174,3 +177,23 @@ def alive_agent(daemon: Daemon) -> bool:
 
 def events(daemon: Daemon) -> list[dict[str, Any]]:
     return [json.loads(line) for line in daemon.run("events").stdout.splitlines()]
+
+
+def test_a_daemon_that_stood_still_answers_who_asked_meanwhile(daemon: Daemon) -> None:
+    """As on a laptop that slept, or under load: requests of connections that look idle by then."""
+    connections = [socket.socket(socket.AF_UNIX) for _ in range(6)]
+    try:
+        for each in connections:
+            each.settimeout(PATIENCE)
+            each.connect(str(daemon.socket))
+            each.sendall(b"GET /v1/health HTTP/1.1\r\nHost: x\r\n")
+        assert daemon.run("list").code == 0  # by now they were all accepted
+        os.kill(daemon.pid, signal.SIGSTOP)
+        for each in connections:
+            each.sendall(b"Connection: close\r\n\r\n")
+        time.sleep(6)
+        os.kill(daemon.pid, signal.SIGCONT)
+        assert [each.recv(12) for each in connections] == [b"HTTP/1.1 200"] * 6
+    finally:
+        for each in connections:
+            each.close()

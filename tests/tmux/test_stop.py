@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Callable
 
 import pytest
@@ -72,6 +74,18 @@ def test_a_stopped_agent_starts_again(daemon: Daemon) -> None:
     daemon.run("stop", "demo")
     assert daemon.run("send", "demo", "@say again").stdout == "again\n"
     assert daemon.prompts() == ["@say hi", "@say again"]
+
+
+def test_a_new_conversation_hears_nothing_of_the_one_before(daemon: Daemon) -> None:
+    """Its record is the same file: what stands there would make it ready, and answer the same prompt."""
+    assert daemon.run("send", "demo", "@say hi").code == 0
+    daemon.run("stop", "demo")
+    before = len(daemon.run("events", "demo").stdout.splitlines())
+    assert daemon.run("send", "demo", "@say hi").stdout == "hi\n"
+    daemon.wrote("turn_end", count=2)
+    lines = daemon.run("events", "demo").stdout.splitlines()[before:]
+    told = Counter(line["kind"] for line in map(json.loads, lines) if line["source"] == "record")
+    assert (told["session_started"], told["prompt_taken"], told["turn_done"]) == (1, 1, 1)
 
 
 def test_stop_and_start_in_turn(daemon: Daemon) -> None:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+import signal
 import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import trio
 
 from agentd import processes
+from agentd.adapter import Keys
 from agentd.tmux.server import TmuxError, TmuxServer
-from agentd.tmux.terminal import TmuxTerminal
+from agentd.tmux.terminal import PaneRef, PaneStatus, TmuxTerminal
 
 
 @pytest.fixture
@@ -54,3 +57,47 @@ async def test_a_session_of_somebody_else_does_not(terminal: TmuxTerminal) -> No
     with pytest.raises(TmuxError, match="duplicate session"):
         await terminal.start("one", "tag", sleep, {}, folder, folder)
     assert processes.same(other.pid, other.started)
+
+
+async def test_another_servers_pane_of_the_same_id_is_not_touched(terminal: TmuxTerminal) -> None:
+    """A new server counts its panes from `%0` again."""
+    folder = terminal.server.socket.parent
+    mine = await terminal.start("mine", "tag", ["/bin/sh", "-c", "trap '' HUP; cat"], {}, folder, folder)
+    await terminal.server.kill()
+    theirs = await terminal.start("theirs", "tag", ["/bin/cat"], {}, folder, folder)
+    assert mine.pane == theirs.pane
+    with pytest.raises(TmuxError, match="mine"):
+        await terminal.paste(mine, "for nobody")
+    with pytest.raises(TmuxError, match="mine"):
+        await terminal.press(mine, Keys(("x",)))
+    with pytest.raises(TmuxError, match="mine"):
+        await terminal.screen(mine)
+    await terminal.paste(theirs, "for them")
+    with trio.fail_after(10):
+        while (shown := (await terminal.screen(theirs)).tail().strip()) != "for them":
+            assert shown in ("", "for them")
+            await trio.sleep(0.01)
+    assert not (await terminal.status(mine)).exists
+    await terminal.end(mine, 1.0)
+    assert (await terminal.status(theirs)).exists and not processes.same(mine.pid, mine.started)
+
+
+async def test_a_server_that_goes_with_its_pane_is_an_end_like_any_other(
+    terminal: TmuxTerminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = terminal.server.socket.parent
+    pane = await terminal.start("one", "tag", ["/bin/sleep", "1000"], {}, folder, folder)
+    run = terminal.server.run
+
+    async def dies(*arguments: object, **more: float) -> list[str]:
+        if arguments[0] == "run-shell":
+            await terminal.server.kill()
+        return await run(*arguments, **more)
+
+    async def still_there(pane: PaneRef) -> PaneStatus:
+        return PaneStatus(exists=True)
+
+    monkeypatch.setattr(terminal.server, "run", dies)
+    monkeypatch.setattr(terminal, "status", still_there)
+    os.kill(pane.pid, signal.SIGKILL)
+    assert await terminal.gone(pane) is None

@@ -262,6 +262,7 @@ class Story:
         assert running == ({memory.turn.id} if memory.turn else set()), "every turn that began runs or ended"
         assert memory.state is not State.WORKING or memory.turn or memory.ending_since is not None
         assert memory.state is not State.READY or not memory.turn
+        assert (memory.state is State.ATTENTION) == (memory.attention is not None)
         assert memory.state.alive or not (memory.turn or memory.delivery or memory.steers)
         assert not [m for m in machine.unclaimed() if m.id not in self.results], "a message was lost"
         due = machine.next_deadline()

@@ -409,6 +409,26 @@ def test_a_new_daemon_goes_on_with_a_delivery() -> None:
     assert story.log == ["paste m1", "enter"]
 
 
+@pytest.mark.parametrize("pasted", [True, False])
+def test_a_new_daemon_takes_no_empty_composer_for_a_command_that_ran(pasted: bool) -> None:
+    """The daemon before it may have ended between its word that it would paste and the paste."""
+    story = Story.ready()
+    story.send("m1", "!ls", raw=True)
+    story.machine.adopt(story.now)
+    if pasted:
+        story.screen = draft("!ls")
+        story.after(0.1)
+        assert story.log == ["paste m1", "enter"]
+        story.screen = EMPTY
+    story.after(CONFIRM_S + 10)
+    if pasted:
+        assert story.outcome("m1") == (Outcome.COMPLETED, None)
+    else:
+        assert story.outcome("m1") == (Outcome.LOST, None)
+        assert story.receipts["m1"] == [Receipt.UNCONFIRMED]
+    assert repr(story) == "<Machine a ready>"
+
+
 def test_a_message_that_was_settled_is_unknown_to_a_new_daemon() -> None:
     story = Story.ready()
     story.send("m1")

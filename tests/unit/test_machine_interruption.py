@@ -112,6 +112,7 @@ def test_the_quick_end_of_the_next_turn_counts_after_an_interruption() -> None:
     story.record.interrupted()
     story.screen = EMPTY
     story.send("m2")
+    story.after(0.5)
     story.hook.taken("m2")
     story.hook.done("two")
     assert story.outcome("m2") == (Outcome.COMPLETED, "two")
@@ -219,4 +220,39 @@ def test_the_queue_goes_on_after_an_interruption() -> None:
     story.interrupt()
     story.screen = EMPTY
     story.record.interrupted(key="k1")
+    story.after(0.5)
     assert story.log == ["escape", "paste m2"]
+
+
+@pytest.mark.parametrize("output", [False, True])
+def test_a_prompt_that_is_on_its_way_back_does_not_mix_with_the_next(output: bool) -> None:
+    """The record says that the turn was interrupted before the CLI has drawn its composer anew."""
+    story = Story.working()
+    if output:
+        story.record.text("half")
+    story.send("m2")
+    story.interrupt()
+    story.screen = EMPTY
+    story.record.interrupted(key="k1")
+    assert story.log == ["escape", *(["paste m2"] if output else [])]
+    story.look()
+    if not output:
+        story.screen = draft("work")
+        story.after(0.6)
+        assert story.log == ["escape", "clear"]
+        story.screen = EMPTY
+        story.after(0.5)
+    assert story.log[-1] == "paste m2" and story.log.count("paste m2") == 1
+
+
+def test_a_prompt_that_comes_back_keeps_nobody_waiting_for_long() -> None:
+    story = Story.working()
+    story.interrupt()
+    story.screen = EMPTY
+    story.record.interrupted(key="k1")
+    story.send("m2")
+    story.withdraw("m2")
+    story.send("m3")
+    assert story.log == ["escape"]
+    story.after(0.5)
+    assert story.log == ["escape", "paste m3"]

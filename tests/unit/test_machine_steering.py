@@ -304,6 +304,7 @@ def test_no_steer_into_a_turn_that_is_to_end() -> None:
     assert story.log == ["escape"]
     story.screen = EMPTY
     story.record.interrupted(key="k1")
+    story.after(0.5)
     assert story.log == ["escape", "paste s1"]
 
 
@@ -340,3 +341,62 @@ def test_another_text_that_waits_proves_nothing() -> None:
     story.screen = waits("s1 but longer", "s")
     story.after(CONFIRM_S + 1)
     assert story.receipts["s1"] == [Receipt.QUEUED, Receipt.UNCONFIRMED]
+
+
+# After a command ---------------------------------------------------------------------------------
+
+
+def commanded(text: str = "/compact") -> Story:
+    """A command runs by the screen's word alone, and `s1` was steered into it."""
+    story = Story.ready()
+    story.send("m1", text, raw=True)
+    story.after(1)
+    assert repr(story) == "<Machine a working, turn=t2>"
+    story.steer("s1")
+    return story
+
+
+@pytest.mark.parametrize("background", [False, True])
+def test_a_prompt_after_a_command_has_its_own_end(background: bool) -> None:
+    """The command is long over, but the screen wasn't read often enough to say so."""
+    story = commanded()
+    story.record.taken("s1", key="k1")
+    assert story.outcome("m1") == (Outcome.COMPLETED, None)
+    assert repr(story) == "<Machine a working, turn=t3>"
+    if background:
+        story.record.done("begun", key="k1", background=True)
+        story.hook.taken("s1", key="k1")
+        story.hook.done("begun", key="k1", background=True)
+        story.record.taken("task over", key="k2", origin="system")
+        story.record.done("its own", key="k2")
+    else:
+        story.hook.taken("s1", key="k1")
+        story.hook.done("its own", key="k1")
+    assert story.outcome("s1") == (Outcome.COMPLETED, "its own")
+    assert repr(story) == "<Machine a ready>"
+
+
+def test_a_hook_may_tell_of_a_prompt_that_waits_for_a_command() -> None:
+    story = commanded()
+    story.screen = BUSY
+    story.hook.taken("s1", key="k1")
+    story.after(60)
+    assert story.outcome("m1") is None
+    assert repr(story) == "<Machine a working, turn=t2>"
+    story.record.taken("s1", key="k1")
+    assert story.outcome("m1") == (Outcome.COMPLETED, None)
+    story.hook.done("its own", key="k1")
+    assert story.outcome("s1") == (Outcome.COMPLETED, "its own")
+    assert repr(story) == "<Machine a ready>"
+
+
+def test_a_hook_alone_tells_of_a_prompt_after_a_command() -> None:
+    for works in (True, False):
+        story = commanded()
+        story.hook.taken("s1", key="k1")
+        if works:
+            story.hook.tool()
+        story.hook.done("its own", key="k1")
+        assert story.outcome("m1") == (Outcome.COMPLETED, None)
+        assert story.outcome("s1") == (Outcome.COMPLETED, "its own")
+        assert repr(story) == "<Machine a ready>"

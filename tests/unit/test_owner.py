@@ -319,6 +319,44 @@ async def test_an_input_that_fails_does_not_end_the_owner(tmp_path: Path, autoju
         assert cli.pane.typed == ["text:m1", "Enter"]
 
 
+async def test_a_search_that_fails_ends_nothing(
+    tmp_path: Path, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(tmp_path) as cli:
+        await cli.ready()
+        cli.owner.life.search = True
+        monkeypatch.setattr(cli.owner.adapter, "records", None)
+        cli.send("m1")
+        await trio.sleep(1)
+        assert cli.pane.typed == ["text:m1", "Enter"]
+        await cli.turn("m1", "still there")
+        assert cli.store.result("m1").reply == "still there"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("way", ["it dies", "its pane is gone", "it is stopped"])
+async def test_last_words_that_fail_hide_no_end(tmp_path: Path, autojump_clock: MockClock, way: str) -> None:
+    """A row that its reader can't take, heard while the end of the CLI is handled: the end counts, and
+    neither the owner nor the daemon goes down with it."""
+    async with running(tmp_path) as cli:
+        await cli.ready()
+        was = cli.pane
+        with cli.owner.life.spool.open("a") as spool:
+            spool.write(json.dumps({"hook": {"kind": "nonsense"}}) + "\n")
+        if way == "it dies":
+            cli.pane.die(1)
+            await trio.sleep(2)
+            assert cli.owner.state is State.LOST
+        elif way == "it is stopped":
+            await cli.owner.ask(fx.Stop("a test"))
+            assert cli.owner.state is State.STOPPED
+        else:
+            cli.pane.exists = False
+        cli.send("m1")
+        await trio.sleep(2)
+        assert cli.pane is not was
+        assert cli.owner.state is State.STARTING
+
+
 async def test_a_hook_of_the_process_before_is_not_heard(tmp_path: Path, autojump_clock: MockClock) -> None:
     async with running(tmp_path) as cli:
         await cli.ready()

@@ -12,6 +12,7 @@ import pytest
 
 from agentd.processes import start_time
 from agentd.testing.processes import alive
+from agentd.testing.until import until
 from agentd.tools.leftovers import end_all, marked
 
 
@@ -21,6 +22,18 @@ def process() -> Iterator[subprocess.Popen[bytes]]:
     yield process
     process.kill()
     process.wait()
+
+
+@pytest.fixture
+def dead() -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+    """A command that is a zombie, since the daemon that would have fetched its status is dead, too; and the
+    child that it left."""
+    script = "sleep 1000 >/dev/null & echo $!"
+    with subprocess.Popen(["sh", "-c", script], stdout=subprocess.PIPE, start_new_session=True) as command:
+        assert command.stdout
+        child = int(command.stdout.readline())
+        until("it is over", lambda: psutil.Process(command.pid).status() == psutil.STATUS_ZOMBIE)
+        yield command, child
 
 
 def mark(folder: Path, text: str) -> Path:
@@ -40,6 +53,15 @@ async def test_a_command_that_still_runs_is_ended(tmp_path: Path, process: subpr
     file = mark(tmp_path, words(process))
     await end_all(tmp_path)
     assert not alive(process.pid) and not file.exists()
+
+
+async def test_what_a_dead_command_left_is_ended(
+    tmp_path: Path, dead: tuple[subprocess.Popen[bytes], int]
+) -> None:
+    command, child = dead
+    file = mark(tmp_path, words(command))
+    await end_all(tmp_path)
+    assert not alive(child) and not file.exists()
 
 
 @pytest.mark.parametrize(

@@ -82,6 +82,13 @@ async def test_nobody_is_called_after_the_end(tmp_path: Path) -> None:
         assert not ended.rung.is_set()
 
 
+async def test_a_watch_may_end_after_the_watcher(tmp_path: Path) -> None:
+    async with watching() as watcher:
+        end = watcher.watch(tmp_path / "sub" / "a", Bell())
+        await trio.sleep(0.01)
+    end()
+
+
 async def test_a_folder_is_watched_again_after_nobody_needed_it(tmp_path: Path) -> None:
     path, bell = tmp_path / "sub" / "a", Bell()
     path.parent.mkdir()

@@ -124,10 +124,15 @@ class Body:
 
         async def search() -> None:
             with scope:
-                found = await trio.to_thread.run_sync(look)
-                while not found:
-                    await trio.sleep(SEARCH_EVERY_S)
+                try:
                     found = await trio.to_thread.run_sync(look)
+                    while not found:
+                        await trio.sleep(SEARCH_EVERY_S)
+                        found = await trio.to_thread.run_sync(look)
+                except Exception:
+                    # An adapter's mistake must not end the daemon.
+                    log.exception("%s: its records could not be searched for", self._life.row.name)
+                    return
                 self._say(Found(found, from_end))
 
         self.nursery.start_soon(search)

@@ -77,9 +77,19 @@ def accept(step: Step, message: str) -> None:
 
 
 def _begin(step: Step, message: str, *, steer: bool) -> None:
-    step.memory.delivery = Delivery(message, steer, step.now, step.now, look_at=step.now + LOST_LOOK_S)
+    delivery = Delivery(message, steer, step.now, step.now, look_at=step.now + LOST_LOOK_S)
+    step.memory.delivery = delivery
     step.used()
-    step.do(ReadScreen())
+    if not _awaits_put_back(step, delivery):
+        step.do(ReadScreen())
+
+
+def _awaits_put_back(step: Step, delivery: Delivery) -> bool:
+    """Whether the composer that is empty now may get a draft at any moment."""
+    until = step.memory.put_back_until
+    if step.now < until:
+        delivery.look_at = until
+    return step.now < until
 
 
 def seen(step: Step, look: Seen) -> None:
@@ -98,6 +108,8 @@ def _look_before(step: Step, delivery: Delivery, seen: Seen) -> None:
     if step.memory.turn and not delivery.steer:
         # Somebody else's prompt was quicker.
         _put_back(step, delivery)
+        return
+    if _awaits_put_back(step, delivery):
         return
     if look.dialog:
         need_person(step, look.dialog)
@@ -149,14 +161,17 @@ def _look_after(step: Step, delivery: Delivery, seen: Seen) -> None:
     """The record is silent: what does the composer say?"""
     look = seen.look
     message = step.messages.get(delivery.message)
-    raw = bool(message and message.raw)
+    ours = look.folded or bool(message and shows_draft(look.draft or "", step.sent_text(delivery.message)))
+    if ours:
+        delivery.adopted = False
+    # An empty composer tells that a command was taken in, if it was in there.
+    raw = bool(message and message.raw and not delivery.adopted)
     if look.dialog and raw:
         _gone_by_screen(step, delivery, "the command opened a dialog")
     if look.dialog:
         need_person(step, look.dialog)
     wait = min(LONGEST_LOOK_S, FIRST_LOOK_S * 2 ** min(delivery.presses, 4))
     delivery.look_at = step.now + wait
-    ours = look.folded or bool(message and shows_draft(look.draft or "", step.sent_text(delivery.message)))
     if ours and not look.dialog:
         if delivery.withdrawn:
             # Nobody waits for it any more, and the CLI hasn't got it.

@@ -88,7 +88,8 @@ class CliLauncher:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             write_private(path, text)
         for source, path in launch.follow.items():
-            records.follow(source, path, from_end=resume is not None)
+            # What stands there already is of an earlier process.
+            records.follow(source, path, from_end=True)
         life.search = launch.search
         life.await_bridge = launch.await_bridge and bridge is not None
         output = records.follow_output() if launch.output else None

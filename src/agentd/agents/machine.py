@@ -146,6 +146,7 @@ class Machine:
             memory.delivery.look_at = now
             if memory.delivery.give_up_at is not None:
                 memory.delivery.give_up_at = now + delivery.CONFIRM_S
+            memory.delivery.adopted = memory.delivery.phase == "pasted"
         if memory.turn or memory.attention or memory.starting_since is not None:
             memory.look_at = now
         memory.retiring = False
@@ -275,6 +276,8 @@ class Machine:
         memory.starting_since = None
         memory.attention = None
         memory.retiring = False
+        if memory.state is State.ATTENTION:
+            step.become(State.WORKING, "it is being stopped")
         memory.ending_since, memory.ending_why = step.now, "stop"
         memory.fact.text = f"stopped by {by}"
         step.do(EndCli(polite=False))

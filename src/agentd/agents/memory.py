@@ -43,6 +43,8 @@ class Delivery:
     give_up_at: float | None = None
     digest: str = ""
     """The screen without a composer, when it was last read."""
+    adopted: bool = False
+    """A new daemon took it over: the one before may have ended before the paste it had written down."""
     withdrawn: bool = False
     """Its caller is gone: if the CLI takes it in after all, that turn is ended at once."""
 
@@ -174,6 +176,8 @@ class Memory:
     """How many messages at the head of the queue the CLI gave back from the turn that runs."""
     early_end: dict[str, Any] | None = None
     """The end of a turn that was heard before its beginning."""
+    put_back_until: float = 0.0
+    """Until then an interrupted prompt may be on its way back into the composer."""
     unconfirmed: list[str] = field(default_factory=list)
     expected: list[Expected] = field(default_factory=list)
     ended_keys: list[str] = field(default_factory=list)

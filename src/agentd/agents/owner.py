@@ -185,14 +185,15 @@ class Owner:
     async def _guarded(self, what: Any) -> None:
         """An input that fails must not end the owner: the agent would be lost to everybody."""
         try:
-            await self._notice_sleep()
-            await self._take(what)
-        except TmuxHangs as error:
-            log.warning("%s: %s", self.name, error)
-            await trio.sleep(1.0)
-        except TmuxError as error:
-            log.warning("%s: %s", self.name, error)
-            await self._check_pane(str(error))
+            try:
+                await self._notice_sleep()
+                await self._take(what)
+            except TmuxHangs as error:
+                log.warning("%s: %s", self.name, error)
+                await trio.sleep(1.0)
+            except TmuxError as error:
+                log.warning("%s: %s", self.name, error)
+                await self._check_pane(str(error))
         except Exception:
             log.exception("%s: an input could not be handled: %r", self.name, what)
 
@@ -412,10 +413,12 @@ class Owner:
     async def _pane_ended(self, status: int | None) -> None:
         """The CLI is gone: hear its last words first."""
         await trio.sleep(LAST_WORDS_S)
-        await self._read_records()
-        tail = await self.body.last_lines()
-        await self._drop()
-        await self._handle(fx.Gone(status, tail))
+        try:
+            await self._read_records()
+        finally:
+            tail = await self.body.last_lines()
+            await self._drop()
+            await self._handle(fx.Gone(status, tail))
 
     async def _drop(self) -> None:
         """End what is left of the pane and of its tools, and tell what outlived even that."""
@@ -431,12 +434,17 @@ class Owner:
         if polite:
             await self.body.leave()
         await self._drop()
-        await self._read_records()
-        await self._handle(fx.Gone(None, what="ended by agentd"))
+        await self._over("ended by agentd")
+
+    async def _over(self, what: str) -> None:
+        """Whatever keeps its last words from being heard, the machine must know that the CLI is gone."""
+        try:
+            await self._read_records()
+        finally:
+            await self._handle(fx.Gone(None, what=what))
 
     async def _check_pane(self, problem: str) -> None:
         """tmux refused something: is the pane still there?"""
         if self.life.pane and not await self.body.exists():
             await self._drop()
-            await self._read_records()
-            await self._handle(fx.Gone(None, what=f"the pane is gone ({problem})"))
+            await self._over(f"the pane is gone ({problem})")

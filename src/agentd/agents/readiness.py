@@ -45,6 +45,7 @@ def begin(step: Step, *, resume: str | None, why: str) -> None:
     memory.turn = None
     memory.expected = []
     memory.late_ends = []
+    memory.put_back_until = 0.0
     for message in memory.unconfirmed:
         step.messages.pop(message, None)
     memory.unconfirmed = []

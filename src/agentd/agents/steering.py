@@ -9,7 +9,7 @@ from __future__ import annotations
 from agentd.agents import interruption, turns
 from agentd.agents.memory import Ending, RunningTurn, Steer
 from agentd.agents.step import Step
-from agentd.model import Event, Receipt, Source, State
+from agentd.model import Event, Kind, Receipt, Source, State
 
 LOOK_S = 1.0
 
@@ -33,7 +33,9 @@ def waiting(step: Step, event: Event) -> None:
         # The CLI waits for its background work only: this is another part of the same request.
         steer.joined = True
         turns.tie(turn, event, key)
-    elif key and turn.keys and key not in turn.keys:
+        return
+    began = event.kind is Kind.PROMPT_TAKEN and _is_command(turn)
+    if began or (key and turn.keys and key not in turn.keys):
         own_turn(step, event)
 
 
@@ -63,6 +65,9 @@ def own_turn(step: Step, event: Event) -> None:
     memory.steers.insert(0, steer)
     if memory.turn and memory.turn.ending:
         turns.finish_ending(step)
+    elif event.source == Source.RECORD and took_over(step):
+        # A hook may tell of a prompt that only waits; a row of the record means that it is worked on.
+        turns.unheard(step)
 
 
 def dropped(step: Step, event: Event) -> None:
@@ -87,6 +92,17 @@ def undecided(step: Step) -> bool:
 def runs_as(step: Step, key: str) -> bool:
     """Whether a waiting prompt is the turn of this key already."""
     return any(key in steer.keys for steer in step.memory.steers)
+
+
+def took_over(step: Step) -> bool:
+    """Whether the CLI has a waiting prompt in hand and the turn before was a command, which takes none in and
+    has no record of its end."""
+    memory = step.memory
+    return bool(memory.turn and _is_command(memory.turn) and memory.steers and memory.steers[0].seen)
+
+
+def _is_command(turn: RunningTurn) -> bool:
+    return turn.by_screen and not turn.seen
 
 
 def answered(step: Step) -> list[str]:

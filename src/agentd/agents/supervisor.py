@@ -84,8 +84,14 @@ class Supervisor:
             self._nursery = nursery
             for row in self.services.store.agents():
                 await self._adopt(row)
+            expected = [
+                (owner, message.id)
+                for owner in self.owners.values()
+                for message in self.services.store.open_messages(owner.name)
+                if message.awaited
+            ]
+            nursery.start_soon(self._expect_callers, expected)
             task_status.started()
-            nursery.start_soon(self._expect_callers)
             await self._notice_sleep()
 
     async def _notice_sleep(self) -> None:
@@ -99,14 +105,8 @@ class Supervisor:
                 for owner in self.owners.values():
                     owner.tell(fx.Tick())
 
-    async def _expect_callers(self) -> None:
+    async def _expect_callers(self, expected: list[tuple[Owner, str]]) -> None:
         """Who waited for a message when an earlier daemon ended comes back for it, or has left."""
-        expected = [
-            (owner, message.id)
-            for owner in self.owners.values()
-            for message in self.services.store.open_messages(owner.name)
-            if message.awaited
-        ]
         await trio.sleep(BACK_S)
         for owner, message in expected:
             if not self.closing and not self.services.callers.wait_for(message):

@@ -19,6 +19,9 @@ LATE_END_S = 5.0
 """How long after a turn's end the other source may still tell of it."""
 IDLE_LOOKS = 2
 RAW_LOOK_S = 1.0
+PUT_BACK_S = 0.5
+"""How long after an interruption before any output a CLI may take to put the prompt back into the composer:
+what is pasted before that becomes one prompt with it."""
 QUIET_LOOK_S = 5.0
 """How long a working CLI may write nothing until its screen is read for a dialog that has no record."""
 STEER_SETTLE_S = 1.5
@@ -98,6 +101,9 @@ def unheard(step: Step) -> None:
         finish_ending(step)
     elif turn.interruption:
         finish(step, Outcome(turn.interruption.outcome), turn.reply, turn.interruption.error)
+    elif turn.by_screen:
+        # A command has no record: that the CLI went on is the word of its end.
+        finish(step, Outcome.COMPLETED, turn.reply, None)
     elif turn.output:
         text = "the CLI went on to another prompt, and its record doesn't say how this turn ended"
         finish(step, Outcome.LOST, turn.reply, Failure("lost", text, session=step.name))
@@ -173,6 +179,8 @@ def announce(step: Step, turn: RunningTurn, source: str, why: str = "") -> None:
 
 def worked(step: Step, event: Event) -> None:
     """A tool or a piece of text: the turn goes on, whatever was said of its end."""
+    if steering.took_over(step):
+        unheard(step)
     turn = step.memory.turn
     if turn is None:
         return
@@ -202,11 +210,12 @@ def ended(step: Step, event: Event) -> None:
     delivery = memory.delivery
     if turn is None and delivery and delivery.phase == "pasted" and not delivery.steer:
         turn = _began_unseen(step, delivery, event, key)
-    if turn and key and turn.keys and key not in turn.keys:
-        if not steering.runs_as(step, key):
+    if turn and key and key not in turn.keys:
+        if steering.runs_as(step, key):
+            unheard(step)
+            turn = memory.turn
+        elif turn.keys:
             return
-        unheard(step)
-        turn = memory.turn
     if turn is None:
         if key and delivery and delivery.phase == "pasted":
             # Hooks run side by side: this one overtook the one that tells of the prompt.
@@ -305,6 +314,8 @@ def finish(step: Step, outcome: Outcome, reply: str | None, error: Failure | Non
         _remember_key(step, key)
     if outcome is Outcome.COMPLETED:
         memory.deaths = 0
+    elif outcome in (Outcome.INTERRUPTED, Outcome.TIMED_OUT) and not turn.output:
+        memory.put_back_until = step.now + PUT_BACK_S
     step.used()
     step.do(EndTurn(turn.id, step.now, outcome, reply, error))
     step.emit(Kind.TURN_ENDED, turn=turn.id, outcome=outcome, error=error.public() if error else None)

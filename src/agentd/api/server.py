@@ -69,6 +69,7 @@ async def serve(app: ASGIApp, listener: Listener, until: Callable[[], Awaitable[
     config.include_server_header = False
     config.loglevel = "WARNING"
     config.errorlog = None
-    # hypercorn's trio worker may send a HTTP/1.1 keep-alive connection to sleep; commands close theirs.
-    config.keep_alive_timeout = 5
+    # Commands close their connections. A short limit would cut requests off that came while the daemon stood
+    # still: hypercorn sees the limit first, and the request second.
+    config.keep_alive_timeout = 3600
     await hypercorn.trio.serve(cast(ASGIFramework, app), config, shutdown_trigger=until, mode="asgi")

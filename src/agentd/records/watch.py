@@ -56,7 +56,9 @@ class FileWatcher:
                     nursery.start_soon(self._listen)
         finally:
             if self._inotify:
+                # Who ends a watch after this finds nothing to take back.
                 self._inotify.close()
+                self._inotify = None
 
     async def _poll(self, every: float) -> None:
         while True:

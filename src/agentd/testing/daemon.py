@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,6 +69,8 @@ class Daemon:
     """`agentd serve` with its own home, state, config and socket. As a context manager it starts at the
     beginning; at the end it stops its agents and ends, and nothing may be left of it."""
 
+    SERVE: Sequence[str] = (*AGENTD, "serve")
+
     def __init__(
         self, config: str = "", *, demo: Iterable[str] = QUICK, env: Mapping[str, str] | None = None
     ) -> None:
@@ -126,7 +128,7 @@ class Daemon:
         out = self.root / "daemon.out"
         with out.open("wb") as stdout, self.log.open("ab") as stderr:
             self._process = subprocess.Popen(
-                [*AGENTD, "serve", "--log-level", "debug"],
+                [*self.SERVE, "--log-level", "debug"],
                 env=self.env,
                 cwd=self.root,
                 stdin=subprocess.DEVNULL,

@@ -96,7 +96,7 @@ class Terminal(Protocol):
         ...
 
     async def gone(self, pane: PaneRef) -> int | None:
-        """Return when the pane's program has ended: its exit status, where anybody knows it."""
+        """Return when the pane's program has ended: its exit status, where anybody knows it. Never raises."""
         ...
 
     async def end(self, pane: PaneRef, grace_s: float) -> list[str]:
@@ -183,7 +183,8 @@ class TmuxTerminal:
                 )  # fmt: skip
 
     async def screen(self, pane: PaneRef, history: int = 0) -> Screen:
-        attached, *lines = await self.server.run(
+        attached, *lines = await self._in(
+            pane,
             "display-message", "-p", "-t", pane.pane, "#{session_attached}",
             THEN, "capture-pane", "-p", "-e", "-S", -history, "-t", pane.pane,
         )  # fmt: skip
@@ -196,7 +197,8 @@ class TmuxTerminal:
         write_private(path, text)
         buffer = f"agentd-{pane.session}"
         try:
-            await self.server.run(
+            await self._in(
+                pane,
                 "copy-mode", "-q", "-t", pane.pane,
                 THEN, "load-buffer", "-b", buffer, path,
                 THEN, "paste-buffer", "-p", "-r", "-d", "-b", buffer, "-t", pane.pane,
@@ -206,9 +208,14 @@ class TmuxTerminal:
 
     async def press(self, pane: PaneRef, keys: Keys) -> None:
         # Copy mode, which a person may have left the pane in, would swallow the keys.
-        await self.server.run(
-            "copy-mode", "-q", "-t", pane.pane, THEN, "send-keys", "-t", pane.pane, "--", *keys.names
+        await self._in(
+            pane, "copy-mode", "-q", "-t", pane.pane, THEN, "send-keys", "-t", pane.pane, "--", *keys.names
         )
+
+    async def _in(self, pane: PaneRef, *arguments: object) -> list[str]:
+        """Run commands in this very pane. Another server gives the same ids to the panes of others; what
+        follows a command that fails isn't run."""
+        return await self.server.run("has-session", "-t", f"={pane.session}", THEN, *arguments)
 
     async def status(self, pane: PaneRef) -> PaneStatus:
         row = (await self._rows()).get(pane.pane)
@@ -239,14 +246,18 @@ class TmuxTerminal:
 
     async def gone(self, pane: PaneRef) -> int | None:
         await processes.ended(pane.pid, pane.started)
-        with trio.move_on_after(DEAD_STATUS_S):
-            while True:
-                status = await self.status(pane)
-                if not status.exists or status.exit_status is not None:
-                    return status.exit_status
-                # Makes tmux reap its children.
-                await self.server.run("run-shell", "-b", "true")
-                await trio.sleep(0.05)
+        try:
+            with trio.move_on_after(DEAD_STATUS_S):
+                while True:
+                    status = await self.status(pane)
+                    if not status.exists or status.exit_status is not None:
+                        return status.exit_status
+                    # Makes tmux reap its children.
+                    await self.server.run("run-shell", "-b", "true")
+                    await trio.sleep(0.05)
+        except TmuxError:
+            # The server went with it.
+            pass
         return None
 
     async def end(self, pane: PaneRef, grace_s: float) -> list[str]:

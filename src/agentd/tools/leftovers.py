@@ -53,7 +53,8 @@ async def _end(file: Path) -> None:
         pass  # half a mark: the daemon was killed before the command could do much
     else:
         now = processes.start_time(pid)
-        reused = now is not None and not processes.same(pid, started)
+        # A dead command counts too, even one that nobody has fetched yet: its children may live.
+        reused = now is not None and abs(now - started) > processes.SAME_S
         if not reused and abs(boot - psutil.boot_time()) < SAME_BOOT_S and processes.tree(pid, started):
             left = await processes.end_tree(pid, started, GRACE_S)
             still = f"; still there: {', '.join(left)}" if left else ""
