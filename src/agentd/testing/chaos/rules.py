@@ -16,6 +16,7 @@ from agentd.testing.chaos.world import Call, World
 BY_SOMEBODY = ("interrupt", "stop", "caller", "person")
 BY_CTRL_C = (130, -2)
 """The second one is of a Python that is about to end, or about to begin."""
+LEFT_WHILE_AWAY = "interrupted while the daemon is away"
 NOTICED_S = 5.0
 """A fault may be noticed this long after it happened."""
 NAMED = "can't be written"
@@ -148,7 +149,8 @@ class Judge:
         if error.get("code") == "no_daemon":
             yield from self._no_daemon(call, row)
             return
-        if call.left and error.get("message") == "interrupted":
+        said = error.get("message") or ""
+        if call.left and (said == "interrupted" or said.startswith(LEFT_WHILE_AWAY)):
             return  # it left at once, and knows no more
         if done.code != expected and not (call.left == "SIGINT" and done.code in BY_CTRL_C):
             yield f"exit code {done.code} for {outcome}"
