@@ -215,7 +215,14 @@ class TmuxTerminal:
     async def _in(self, pane: PaneRef, *arguments: object) -> list[str]:
         """Run commands in this very pane. Another server gives the same ids to the panes of others; what
         follows a command that fails isn't run."""
-        return await self.server.run("has-session", "-t", f"={pane.session}", THEN, *arguments)
+        try:
+            return await self.server.run("has-session", "-t", f"={pane.session}", THEN, *arguments)
+        except TmuxError as error:
+            row = (await self._rows()).get(pane.pane) if "can't find session" in str(error) else None
+            if row is None or not row.is_of(pane):
+                raise
+            # A person has given the session another name.
+            return await self.server.run("has-session", "-t", f"={row.session}", THEN, *arguments)
 
     async def status(self, pane: PaneRef) -> PaneStatus:
         row = (await self._rows()).get(pane.pane)
@@ -233,6 +240,7 @@ class TmuxTerminal:
             "pid",
             "start_time",
             "session_id",
+            "session_name",
         )
         fields = "\t".join(f"#{{{name}}}" for name in names)
         try:
@@ -292,6 +300,7 @@ class _Row:
     server_pid: int
     server_started: int
     session_id: str
+    session: str
 
     def is_of(self, pane: PaneRef) -> bool:
         """Whether it is this very pane: ids begin anew with each server."""
@@ -300,7 +309,7 @@ class _Row:
 
     @classmethod
     def parse(cls, line: str) -> _Row:
-        pane, pid, dead, status, attached, server_pid, started, session_id = line.split("\t")
+        pane, pid, dead, status, attached, server_pid, started, session_id, session = line.split("\t", 8)
         return cls(
             pane,
             int(pid or 0),
@@ -310,6 +319,7 @@ class _Row:
             int(server_pid),
             int(started),
             session_id,
+            session,
         )
 
 

@@ -252,5 +252,5 @@ def window(world: World, step: Step) -> None:
         text = world.daemon.tmux(
             "new-window", "-d", "-P", "-F", "#{pane_pid}", "-t", f"={step.agent}:", "--", "sleep", "100000"
         )
-        world.windows.append(Window(step.agent, int(text), agent["pid"]))
+        world.windows.append(Window(step.agent, int(text), time.time()))
         world.say(f"a window of a person's with process {text}", step)

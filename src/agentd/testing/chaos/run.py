@@ -132,13 +132,9 @@ def _silent(world: World, name: str) -> bool:
 
 
 def _afterwards(world: World) -> None:
-    """An agent that is there takes the next prompt; a stop leaves nothing."""
+    """An agent that is there takes the next prompt; a stop leaves nothing but what a person opened."""
     daemon = world.daemon
     agents = {agent["name"]: agent for agent in world.agents()}
-    for window in world.windows:
-        same = agents[window.agent]["pid"] == window.cli and window.cli
-        if same and not processes.alive(window.pid):
-            world.breaks(f"{window.agent} lives on, and a person's window beside it is gone")
     for name, agent in agents.items():
         done = daemon.run("send", "demo", "--name", name, f"@say PROBE {name}", timeout=PROBE_S)
         if done.stdout != f"PROBE {name}\n":
@@ -148,8 +144,14 @@ def _afterwards(world: World) -> None:
         world.breaks(f"`stop --all` of {sorted(agents)}: {stopped}")
     if any(agent["state"] != "stopped" or agent["pid"] for agent in world.agents()):
         world.breaks(f"after `stop --all`: {world.agents()}")
-    if daemon.tmux.runs:
-        world.breaks("after `stop --all`: a tmux session is left")
+    for window in world.windows:
+        taken = world.cause(window.agent, window.opened, time.time(), ("kill_session", "kill_tmux"))
+        if not taken and not processes.alive(window.pid):
+            world.breaks(f"a person's window beside {window.agent} is gone")
+    for session in daemon.tmux("list-sessions", "-F", "#{session_name}").split() if daemon.tmux.runs else ():
+        if not (world.windows and "-left-" in session):
+            world.breaks(f"after `stop --all`: the tmux session {session} is left")
+        daemon.tmux("kill-session", "-t", f"={session}")
     until(
         "nothing but the daemon is left",
         lambda: [process.pid for process in processes.belonging_to(daemon.root)] == [daemon.pid],

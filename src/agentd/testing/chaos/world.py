@@ -61,11 +61,11 @@ class Call:
 
 @dataclass(frozen=True)
 class Window:
-    """A window that a person opened in an agent's session, and the CLI beside it."""
+    """A window that a person opened in an agent's session, and when."""
 
     agent: str
     pid: int
-    cli: int
+    opened: float
 
 
 class ChaosDaemon(Daemon):
