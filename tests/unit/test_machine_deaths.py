@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentd.agents.machine import MOST_DEATHS
+from agentd.agents.ends import MOST_DEATHS
 from agentd.model import Kind, Mode, Outcome, Receipt, State
 from tests.unit.story import APPROVAL, BUSY, EMPTY, Story, asks
 

@@ -11,12 +11,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from agentd.adapter import Adapter
-from agentd.agents import attention, delivery, interruption, readiness, retention, steering, turns
+from agentd.agents import attention, delivery, ends, interruption, readiness, retention, steering, turns
 from agentd.agents.effects import (
     Answered,
     BridgeReady,
     Effect,
-    EndCli,
     Gone,
     Input,
     Interrupt,
@@ -37,10 +36,8 @@ from agentd.agents.effects import (
 from agentd.agents.memory import Memory, stand_still
 from agentd.agents.step import Step
 from agentd.contract import Readiness
-from agentd.model import Event, Failure, Kind, Message, Outcome, Receipt, State
+from agentd.model import Event, Failure, Kind, Message, Outcome, State
 
-MOST_DEATHS = 2
-"""After so many deaths in a row without a completed turn, what waits is given back instead of tried again."""
 LISTEN_S = 10.0
 OVER = (State.RETIRED, State.STOPPED, State.LOST)
 
@@ -113,7 +110,7 @@ class Machine:
             case StartFailed(failure):
                 readiness.fail(step, Outcome.FAILED, failure)
             case Gone():
-                self._gone(step, what)
+                ends.gone(step, what)
             case Interrupt(by):
                 self._interrupt(step, by)
             case Withdraw(message_id, by):
@@ -121,9 +118,9 @@ class Machine:
                     failure = Failure("cancelled", f"cancelled by {by}", session=self.name)
                     interruption.withdraw(step, message_id, Outcome.INTERRUPTED, failure, by)
             case Stop(by):
-                self._stop(step, by)
+                ends.stop(step, by)
             case Refit():
-                self._refit(step, what)
+                ends.refit(step, what)
             case Answered(choice):
                 attention.answered(step, choice)
             case PasteFailed(message_id, why):
@@ -246,20 +243,7 @@ class Machine:
         memory.retiring = False
         delivery.accept(step, message.id)
         if message.id in self.messages and not memory.state.alive and memory.ending_since is None:
-            self._start(step)
-
-    def _start(self, step: Step) -> None:
-        memory = self.memory
-        resume = None
-        if memory.has_conversation and self.adapter.capabilities.resume:
-            # Also after a start that failed: only a stop gives a conversation up.
-            resume = memory.session_id
-        elif memory.has_conversation:
-            provider = self.adapter.provider
-            text = f"{provider} can't take a conversation up again: this prompt begins a new one"
-            step.emit(Kind.WARNING, text=text)
-        why = f"resuming session {resume}" if resume else "starting the CLI"
-        readiness.begin(step, resume=resume, why=why)
+            ends.start(step)
 
     def _interrupt(self, step: Step, by: str) -> None:
         memory = self.memory
@@ -268,128 +252,6 @@ class Machine:
         elif memory.delivery:
             failure = Failure("interrupted", f"interrupted by {by}", session=self.name)
             interruption.withdraw(step, memory.delivery.message, Outcome.INTERRUPTED, failure, by)
-
-    def _stop(self, step: Step, by: str) -> None:
-        memory = self.memory
-        failure = Failure("stopped", f"the agent was stopped by {by}", session=self.name)
-        self._give_back(step, Outcome.INTERRUPTED, failure)
-        memory.starting_since = None
-        memory.attention = None
-        memory.retiring = False
-        if memory.state is State.ATTENTION:
-            step.become(State.WORKING, "it is being stopped")
-        memory.ending_since, memory.ending_why = step.now, "stop"
-        memory.fact.text = f"stopped by {by}"
-        step.do(EndCli(polite=False))
-
-    def _refit(self, step: Step, refit: Refit) -> None:
-        memory = self.memory
-        if not refit.keep:
-            memory.session_id, memory.has_conversation = None, False
-        if not memory.state.alive:
-            return
-        memory.retiring = False
-        memory.ending_since, memory.ending_why = step.now, "refit"
-        memory.fact.text = f"ended by {refit.by}; its next start is another"
-        step.do(EndCli(polite=refit.polite))
-
-    def _give_back(self, step: Step, outcome: Outcome, failure: Failure) -> None:
-        """End everything that is open."""
-        memory = self.memory
-        delivery.abandon(step, outcome, failure)
-        if memory.turn:
-            was, memory.state = memory.state, State.STOPPED  # no following turn, no "ready" in between
-            if memory.turn.ending:
-                turns.finish_ending(step)
-            else:
-                turns.finish(step, outcome, memory.turn.reply, failure)
-            memory.state = was
-        waiting = [*memory.steer_queue, *memory.queue, *(steer.message for steer in memory.steers)]
-        memory.steer_queue, memory.queue, memory.steers = [], [], []
-        for message in waiting:
-            step.settle(message, outcome, error=failure)
-        for message in memory.unconfirmed:
-            self.messages.pop(message, None)
-        memory.unconfirmed = []
-
-    # The end of the CLI --------------------------------------------------------------------------
-
-    def _gone(self, step: Step, gone: Gone) -> None:
-        memory = self.memory
-        why = memory.ending_why if memory.ending_since is not None else ""
-        memory.ending_since, memory.ending_why, memory.retiring = None, "", False
-        memory.look_at = None
-        if why == "stop":
-            memory.session_id, memory.has_conversation = None, False
-            self._rest(step, State.STOPPED, memory.fact.text)
-        elif why == "retire":
-            self._rest(step, State.RETIRED, f"idle for the whole retention; {self._next_time()}")
-        elif why == "refit":
-            self._rest(step, State.RETIRED if memory.has_conversation else State.STOPPED, memory.fact.text)
-        elif why == "replaced":
-            pass
-        else:
-            self._died(step, gone)
-        if (memory.queue or memory.steer_queue) and not memory.state.alive and why:
-            self._start(step)
-
-    def _next_time(self) -> str:
-        """What the next prompt will find."""
-        if not self.memory.has_conversation:
-            return "the next prompt starts it anew"
-        if self.adapter.capabilities.resume:
-            return "the next prompt resumes its conversation"
-        provider = self.adapter.provider
-        return f"{provider} can't take its conversation up again: the next prompt begins a new one"
-
-    def _rest(self, step: Step, state: State, why: str) -> None:
-        self.memory.starting_since = None
-        self.memory.attention = None
-        step.become(state, why)
-
-    def _died(self, step: Step, gone: Gone) -> None:
-        memory = self.memory
-        status = "" if gone.status is None else f" with status {gone.status}"
-        text = f"{gone.what}{status}"
-        step.emit(Kind.PANE_DEAD, status=gone.status)
-        if memory.starting_since is not None:
-            text = f"{text} before it was ready\n{readiness.screen_lines(gone.tail or memory.tail)}"
-            if memory.has_conversation:
-                text += f"\nIt was to resume a conversation; `agentd stop {self.name}` gives that one up."
-            failure = Failure("start_failed", text, session=self.name)
-            readiness.fail(step, Outcome.FAILED, failure)
-            return
-        if memory.state is State.FAILED:
-            return
-        memory.deaths += 1
-        failure = Failure("lost", f"{text} in the middle of the turn", session=self.name)
-        was_busy = bool(memory.delivery or (memory.turn and not memory.turn.ending))
-        queue, steer_queue = memory.queue, memory.steer_queue
-        memory.queue, memory.steer_queue = [], []
-        delivery.abandon(step, Outcome.LOST, failure)
-        requeued = memory.queue
-        memory.queue = []
-        self._give_back(step, Outcome.LOST, failure)
-        clean = memory.said_goodbye or gone.status == 0
-        if not was_busy and clean:
-            if not (queue or steer_queue):
-                memory.deaths = 0
-            if memory.has_conversation and self.adapter.capabilities.resume:
-                self._rest(step, State.RETIRED, f"{text}; {self._next_time()}")
-            else:
-                self._rest(step, State.STOPPED, f"{text}; {self._next_time()}")
-        else:
-            self._rest(step, State.LOST, f"{text}; {self._next_time()}")
-        memory.queue = [*requeued, *steer_queue, *queue]
-        if not memory.queue:
-            return
-        if memory.deaths >= MOST_DEATHS:
-            waiting, memory.queue = memory.queue, []
-            for message in waiting:
-                step.receipt(message, Receipt.REJECTED)
-                step.settle(message, Outcome.LOST, error=Failure("lost", f"{text}, again and again"))
-        else:
-            self._start(step)
 
     # Time ----------------------------------------------------------------------------------------
 

@@ -7,8 +7,8 @@ owner hands each input to the machine, writes down what changed, and then runs t
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import trio
@@ -18,14 +18,13 @@ from agentd.agents import effects as fx
 from agentd.agents import retention
 from agentd.agents.body import Body, Ended, Found
 from agentd.agents.dialogs import DialogError, answer
-from agentd.agents.hub import Published
 from agentd.agents.inbox import Answer, Ask, Inbox, Last
 from agentd.agents.life import Life, Records
 from agentd.agents.machine import Machine
 from agentd.agents.services import LaunchError, Services
 from agentd.agents.wishes import Wishes
-from agentd.ledger import Book
-from agentd.model import Event, Failure, Kind, Message, Source, State, Turn
+from agentd.agents.writing import write
+from agentd.model import Event, Failure, Kind, Message, Source, State
 from agentd.store import Result
 from agentd.tmux.server import TmuxError, TmuxHangs
 
@@ -46,14 +45,6 @@ read the key."""
 @dataclass(frozen=True)
 class _Woken:
     """A record may have grown."""
-
-
-@dataclass
-class _Written:
-    """What was written down: messages that have their outcome now, events that are to be told."""
-
-    settled: list[str] = field(default_factory=list)
-    events: list[Published] = field(default_factory=list)
 
 
 class Owner:
@@ -260,7 +251,8 @@ class Owner:
         """One input: decide, write down, act."""
         todo = self.machine.handle(what, self._services.clock.now())
         if todo or not isinstance(what, fx.Tick):
-            written = self._services.store.write(lambda book: self._write(todo, book))
+            now = self._services.clock.now()
+            written = self._services.store.write(lambda book: write(todo, self.life, book, now))
             for message in written.settled:
                 self._settled.pop(message, trio.Event()).set()
             for published in written.events:
@@ -275,36 +267,6 @@ class Owner:
                 problem = problem or error
         if problem:
             raise problem
-
-    def _write(self, todo: Sequence[fx.Effect], book: Book) -> _Written:
-        """Write down what changed, and the agent's life with it."""
-        written = _Written()
-        for effect in todo:
-            match effect:
-                case fx.SetReceipt(message, receipt, turn):
-                    book.set_receipt(message, receipt, turn)
-                case fx.BeginTurn(turn, message, at, origin):
-                    book.begin_turn(Turn(turn, self.name, message, at), origin)
-                case fx.EndTurn(turn, at, outcome, reply, error):
-                    book.end_turn(turn, at, outcome, reply, error)
-                case fx.Settle(message=message):
-                    if book.settle(
-                        message,
-                        effect.outcome,
-                        reply=effect.reply,
-                        error=effect.error,
-                        turn=effect.turn,
-                        started_at=effect.started_at,
-                        ended_at=effect.ended_at,
-                    ):
-                        written.settled.append(message)
-                case fx.Emit(kind, data):
-                    event = Event(kind, Source.AGENTD, self._services.clock.now(), data)
-                    written.events.append(Published(book.add_event(self.name, event), self.name, event))
-                case _:
-                    pass
-        self.life.save(book)
-        return written
 
     def _tell_problem(self) -> None:
         """Say once that the disk refuses, and once that it takes again what it is given."""
