@@ -52,7 +52,7 @@ def launch(request: LaunchRequest) -> Launch:
         argv += ["--model", request.model]
     if request.program.knows("--workspace"):
         argv += ["--workspace", str(request.cwd)]
-    env = {hook.SPOOL: request.hook[-1]}
+    env = {hook.SPOOL: str(request.spool)}
     if request.bridge:
         env.update(request.bridge.env)
     return Launch(argv=(*argv, *request.args), env=env, session_id=session, search=True)

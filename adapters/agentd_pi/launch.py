@@ -27,7 +27,7 @@ def launch(request: LaunchRequest, native: NativeSetting | None) -> Launch:
     """The start of a new session, or of an old one's continuation."""
     program = request.program
     argv = [*program.argv, "--extension", str(EXTENSION)]
-    env = {SPOOL: request.hook[-1]}
+    env = {SPOOL: str(request.spool)}
     session = request.resume
     if not program.knows("--session-id"):
         # Such a release (before 0.76) goes on with a file even if no answer has come to write in it yet,

@@ -87,6 +87,8 @@ class LaunchRequest:
     """The agent's own 0700 folder, for files handed to the CLI."""
     hook: tuple[str, ...]
     """An argv that appends its standard input as one line to the agent's spool (source `hook`)."""
+    spool: Path
+    """That file, for what appends to it by itself: each line a JSON object with `time` and `hook`."""
     policy: Policy
     home: Path
     environment: Mapping[str, str]

@@ -19,6 +19,7 @@ REQUEST = LaunchRequest(
     cwd=Path("/w"),
     folder=Path("/f"),
     hook=("hook",),
+    spool=Path("spool"),
     policy=Policy(),
     home=Path("/h"),
     environment={},

@@ -31,6 +31,7 @@ def request(tmp_path: Path, help: str = NEW_HELP, **more: Any) -> LaunchRequest:
         cwd=tmp_path,
         folder=tmp_path / "agent",
         hook=("python", "hook.py", "spool"),
+        spool=Path("spool"),
         policy=Policy(),
         home=tmp_path,
         environment={},

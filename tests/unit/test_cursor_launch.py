@@ -36,6 +36,7 @@ def request_(tmp_path: Path) -> LaunchRequest:
         cwd=work,
         folder=folder,
         hook=("python", "-I", "-S", "hook.py", str(folder / "spool-1.jsonl")),
+        spool=folder / "spool-1.jsonl",
         policy=Policy(),
         home=home,
         environment={},

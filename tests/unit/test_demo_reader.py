@@ -158,7 +158,7 @@ def test_odd_data_never_raises(reader: DemoReader, odd: object) -> None:
 
 def request(tmp_path: Path, **values: Any) -> LaunchRequest:
     program = Program(("/bin/demo",), "1.0.0 (demo)", "")
-    given: dict[str, Any] = {"hook": ("/bin/hook", "a b"), **values}
+    given: dict[str, Any] = {"hook": ("/bin/hook", "a b"), "spool": tmp_path / "spool", **values}
     return LaunchRequest(
         agent="demo-x", program=program, cwd=tmp_path, folder=tmp_path, policy=Policy(), home=tmp_path,
         environment={}, **given,

@@ -23,6 +23,7 @@ def request(help: str = NEW, **changes: object) -> LaunchRequest:
         cwd=Path("/work"),
         folder=Path("/state/pi-work"),
         hook=("python", "hook.py", "/state/pi-work/spool-1.jsonl"),
+        spool=Path("/state/pi-work/spool-1.jsonl"),
         policy=Policy(),
         home=Path("/home/me"),
         environment={},

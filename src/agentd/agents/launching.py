@@ -69,6 +69,7 @@ class CliLauncher:
             cwd=cwd,
             folder=life.folder,
             hook=life.hook_argv(),
+            spool=life.spool,
             policy=self._policy(),
             home=Path(env.get("HOME") or Path.home()),
             environment=env,
