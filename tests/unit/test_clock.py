@@ -16,10 +16,10 @@ import pytest
 import trio
 from trio.testing import MockClock
 
+from agentd.agents import adoption
 from agentd.agents import effects as fx
 from agentd.agents.clock import Clock
 from agentd.agents.delivery import CONFIRM_S
-from agentd.agents.life import Life
 from agentd.agents.memory import from_json, move, to_json
 from agentd.agents.supervisor import AWAKE_EVERY_S, Supervisor
 from agentd.config import Config
@@ -320,13 +320,10 @@ async def test_what_was_written_counts_before_a_limit_that_has_passed(
 
 
 def adopted(cli: Cli, clock: Clock) -> None:
-    """A new daemon, by this clock, as the supervisor does it."""
+    """A new daemon, by this clock."""
     object.__setattr__(cli.services, "clock", clock)
-    supervisor = Supervisor({}, cli.services, cli.folder, Config, Policy, cli.folder)
     [row] = cli.store.agents()
-    life = Life.load(row, cli.folder / "a")
-    supervisor._set_clock(life)
-    cli.owner = cli.own(life)
+    cli.owner = cli.own(adoption.load(row, cli.folder / "a", cli.services))
     cli.owner.machine.adopt(clock.now())
 
 

@@ -12,23 +12,21 @@ from pathlib import Path
 import trio
 
 from agentd.adapter import Adapter
-from agentd.agents import bridging
+from agentd.agents import adoption, bridging
 from agentd.agents import effects as fx
 from agentd.agents.callers import BACK_S, NOT_BACK
 from agentd.agents.life import Life
 from agentd.agents.machine import Machine
-from agentd.agents.memory import move
 from agentd.agents.owner import SLEEP_S, Owner
 from agentd.agents.pruning import Pruned, Pruner
 from agentd.agents.services import Services
 from agentd.agents.wishes import Wishes
 from agentd.config import Config
 from agentd.contract import Policy, format_duration
-from agentd.ledger import Book, Unwritable
+from agentd.ledger import Unwritable
 from agentd.model import Message, Mode
 from agentd.store import AgentRow
 from agentd.tmux.sanitise import sanitise
-from agentd.tmux.server import TmuxError
 
 log = logging.getLogger(__name__)
 
@@ -117,52 +115,8 @@ class Supervisor:
         if adapter is None:
             log.warning("%s: no adapter for %s is installed", row.name, row.provider)
             return
-        life = Life.load(row, self._folder / row.name)
-        self._set_clock(life)
-        owner = self._own(life, adapter)
-        memory = life.memory
-        if life.pane and memory.ending_since is None:
-            # Before the owner has its first turn: its timers may have passed while nobody listened.
-            owner.machine.adopt(self.services.clock.now())
-        for message in owner.machine.unclaimed():
-            owner.tell(fx.Submit(message))
-        if not memory.state.alive:
-            if life.pane:
-                owner.machine.adopt(self.services.clock.now())
-            else:
-                await owner.body.release()
-            return
-        there = False
-        if life.pane:
-            try:
-                there = (await self.services.terminal.status(life.pane)).exists
-            except TmuxError as error:
-                log.warning("%s: %s", row.name, error)
-        if memory.ending_why == "stop":
-            owner.tell(fx.Stop("a stop that the daemon's end cut short"))
-        elif there:
-            owner.machine.adopt(self.services.clock.now())
-        elif memory.starting_since is not None and life.pane is None:
-            owner.tell(fx.StartAgain())
-        elif life.pane is None:
-            await owner.body.release()
-            owner.tell(fx.Gone(None, what="the pane was gone when the daemon came back"))
-        # Else the owner sees that the process is over, and hears its last words before that.
-
-    def _set_clock(self, life: Life) -> None:
-        """The wall clock may have been set since the daemon before read it."""
-        by = self.services.clock.moved_since(life.clock)
-        life.clock = self.services.clock.anchor
-        if abs(by) < SLEEP_S:
-            return
-        log.warning("%s: the clock was set by %+.0f s; its times are moved", life.row.name, by)
-        move(life.memory, by)
-
-        def write(book: Book) -> None:
-            book.move_open_messages(life.row.name, by)
-            life.save(book)
-
-        self.services.store.write(write)
+        life = adoption.load(row, self._folder / row.name, self.services)
+        await adoption.adopt(self._own(life, adapter), self.services)
 
     def _own(self, life: Life, adapter: Adapter) -> Owner:
         assert self._nursery is not None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import re
@@ -23,6 +22,7 @@ from agentd.agents import effects as fx
 from agentd.agents.dialogs import DialogError
 from agentd.agents.owner import Owner
 from agentd.agents.supervisor import Supervisor, TargetError
+from agentd.api import asked
 from agentd.api.following import Awaited, Follower
 from agentd.api.refusals import Refused
 from agentd.api.stream import CancelOnDisconnect, EventStream, SendEvent, wants_events
@@ -122,7 +122,7 @@ class Api:
         agent = self._owner(request, target).name if target else None
         follow = request.query_params.get("follow") in ("1", "true")
         store = self._supervisor.services.store
-        after = _last_event(request)
+        after = asked.last_event(request)
         if after is not None and after > store.last_event():
             raise Refused(404, "unknown_event", f"event {after} is none of this daemon's")
 
@@ -152,10 +152,13 @@ class Api:
         return JSONResponse([self._views.agent(owner) for owner in owners])
 
     async def create(self, request: Request) -> Response:
-        body = await _body(request)
-        target = _text(body, "provider") or ""
+        body = await asked.json_object(request)
+        target = asked.text(body, "provider") or ""
         owner = self._supervisor.ensure(
-            target, cwd=_text(body, "cwd"), name=_text(body, "name"), model=_text(body, "model")
+            target,
+            cwd=asked.text(body, "cwd"),
+            name=asked.text(body, "name"),
+            model=asked.text(body, "model"),
         )
         return JSONResponse(self._views.agent(owner), 201)
 
@@ -164,7 +167,7 @@ class Api:
         return JSONResponse(self._views.show(owner, await self._dialog(owner)))
 
     async def stop(self, request: Request) -> Response:
-        owner = self._supervisor.find(_target(request), request.query_params.get("cwd"))
+        owner = self._supervisor.find(asked.target(request), request.query_params.get("cwd"))
         stopped = [owner.name] if owner and await self._supervisor.stop(owner, "agentd stop") else []
         return JSONResponse({"stopped": stopped})
 
@@ -172,7 +175,7 @@ class Api:
         return JSONResponse({"stopped": await self._supervisor.stop_all("agentd stop --all")})
 
     async def prune(self, request: Request) -> Response:
-        body = await _body(request)
+        body = await asked.json_object(request)
         age = body.get("older_than_s")
         if age is not None and not (
             isinstance(age, int | float) and not isinstance(age, bool) and math.isfinite(age) and age >= 0
@@ -185,8 +188,8 @@ class Api:
         )
 
     async def interrupt(self, request: Request) -> Response:
-        body = await _body(request)
-        owner = self._owner(request, cwd=_text(body, "cwd"))
+        body = await asked.json_object(request)
+        owner = self._owner(request, cwd=asked.text(body, "cwd"))
         memory = owner.machine.memory
         turn = memory.turn.id if memory.turn else None
         running = bool(memory.turn or memory.delivery)
@@ -199,9 +202,9 @@ class Api:
         return JSONResponse({"agent": owner.name, "interrupted": running, "turn": turn})
 
     async def answer(self, request: Request) -> Response:
-        body = await _body(request)
-        owner = self._owner(request, cwd=_text(body, "cwd"))
-        choice = _text(body, "choice")
+        body = await asked.json_object(request)
+        owner = self._owner(request, cwd=asked.text(body, "cwd"))
+        choice = asked.text(body, "choice")
         if not choice:
             raise Refused(400, "usage", "`choice` is missing: approve, deny, or an option's number")
         await owner.answer(choice)
@@ -221,23 +224,26 @@ class Api:
     # Messages -------------------------------------------------------------------------------------
 
     async def messages(self, request: Request) -> Response:
-        body = await _body(request)
-        text = sanitise(_text(body, "text") or "")
+        body = await asked.json_object(request)
+        text = sanitise(asked.text(body, "text") or "")
         if not text.strip():
             raise Refused(
                 400, "usage", "the prompt is empty, or nothing is left of it without control characters"
             )
-        mode = _choice(body, "mode", [m.value for m in Mode], Mode.QUEUE.value)
-        on_attention = _choice(body, "on_attention", ["wait", "exit"], "wait")
+        mode = asked.choice(body, "mode", [m.value for m in Mode], Mode.QUEUE.value)
+        on_attention = asked.choice(body, "on_attention", ["wait", "exit"], "wait")
         deadline = body.get("deadline_s")
         if deadline is not None and not (
             isinstance(deadline, int | float) and math.isfinite(deadline) and deadline > 0
         ):
             raise Refused(400, "usage", "`deadline_s` must be a number of seconds above zero")
-        id = _text(body, "id")
+        id = asked.text(body, "id")
         if id is not None and not _ID.match(id):
             raise Refused(400, "usage", "`id` must be 16 to 64 letters, digits, `_` or `-`")
-        target, cwd, name, model = _target(request), *(_text(body, key) for key in ("cwd", "name", "model"))
+        target, cwd, name, model = (
+            asked.target(request),
+            *(asked.text(body, key) for key in ("cwd", "name", "model")),
+        )
         known = self._supervisor.services.store.message(id) if id else None
         if known:
             # It was sent before: what its agent is by now is no question any more.
@@ -326,7 +332,7 @@ class Api:
     # Helpers --------------------------------------------------------------------------------------
 
     def _owner(self, request: Request, target: str | None = None, cwd: str | None = None) -> Owner:
-        wanted = target or _target(request)
+        wanted = target or asked.target(request)
         owner = self._supervisor.find(wanted, cwd or request.query_params.get("cwd"))
         if owner is None:
             known = ", ".join(sorted(self._supervisor.owners)) or "none yet"
@@ -345,45 +351,6 @@ class Api:
             return owner.adapter.look(await self._supervisor.services.terminal.screen(owner.life.pane)).dialog
         except TmuxError:
             return None
-
-
-def _target(request: Request) -> str:
-    return str(request.path_params["target"])
-
-
-async def _body(request: Request) -> dict[str, Any]:
-    raw = await request.body()
-    try:
-        body = json.loads(raw or b"{}")
-    except ValueError as error:
-        raise Refused(400, "usage", f"the body is no JSON: {error}") from error
-    if not isinstance(body, dict):
-        raise Refused(400, "usage", "the body must be a JSON object")
-    return body
-
-
-def _text(body: Mapping[str, Any], key: str) -> str | None:
-    value = body.get(key)
-    if value is not None and not isinstance(value, str):
-        raise Refused(400, "usage", f"`{key}` must be a string")
-    return value
-
-
-def _last_event(request: Request) -> int | None:
-    """The last event that a client, who comes back, has seen."""
-    text = request.headers.get("last-event-id")
-    if text is None:
-        return None
-    if not (text.isascii() and text.isdigit() and len(text) < 19):
-        raise Refused(400, "usage", f"`Last-Event-ID` must be an event's number, not {text!r}")
-    return int(text)
-
-
-def _choice(body: Mapping[str, Any], key: str, known: list[str], default: str) -> str:
-    value = body.get(key) or default
-    if value not in known:
-        raise Refused(400, "usage", f"`{key}` must be one of {', '.join(known)}")
-    return str(value)
 
 
 def _error(status: int, code: str, message: str) -> JSONResponse:
