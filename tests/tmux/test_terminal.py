@@ -82,6 +82,21 @@ async def test_another_servers_pane_of_the_same_id_is_not_touched(terminal: Tmux
     assert (await terminal.status(theirs)).exists and not processes.same(mine.pid, mine.started)
 
 
+async def test_a_paste_into_a_dead_pane_is_refused_and_ends_no_server(terminal: TmuxTerminal) -> None:
+    """tmux 3.3a ends by it, with all panes of others."""
+    folder = terminal.server.socket.parent
+    other = await terminal.start("other", "tag", ["/bin/cat"], {}, folder, folder)
+    dead = await terminal.start("dead", "tag", ["/bin/sh", "-c", "exit 3"], {}, folder, folder)
+    with trio.fail_after(10):
+        while not (await terminal.status(dead)).dead:
+            await trio.sleep(0.01)
+    with pytest.raises(TmuxError, match="has ended"):
+        await terminal.paste(dead, "for nobody")
+    await terminal.press(dead, Keys(("Enter",)))
+    assert (await terminal.status(other)).exists
+    assert await terminal.server.run("list-buffers") == []
+
+
 async def test_a_server_that_goes_with_its_pane_is_an_end_like_any_other(
     terminal: TmuxTerminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -197,14 +197,19 @@ class TmuxTerminal:
         write_private(path, text)
         buffer = f"agentd-{pane.session}"
         try:
-            await self._in(
+            said = await self._in(
                 pane,
                 "copy-mode", "-q", "-t", pane.pane,
                 THEN, "load-buffer", "-b", buffer, path,
-                THEN, "paste-buffer", "-p", "-r", "-d", "-b", buffer, "-t", pane.pane,
+                # To paste into a dead pane ends tmux 3.3a, and with it every agent.
+                THEN, "if-shell", "-F", "-t", pane.pane, "#{pane_dead}",
+                f"delete-buffer -b {buffer} ; display-message -p dead",
+                f"paste-buffer -p -r -d -b {buffer} -t {pane.pane}",
             )  # fmt: skip
         finally:
             path.unlink(missing_ok=True)
+        if said:
+            raise TmuxError(f"the program in {pane.session}'s pane has ended")
 
     async def press(self, pane: PaneRef, keys: Keys) -> None:
         # Copy mode, which a person may have left the pane in, would swallow the keys.
