@@ -3,7 +3,8 @@
 import os
 import sys
 
-from agentd.bridge.settings import Settings, SettingsError, start
+from agentd.bridge.settings import Settings, SettingsError
+from agentd.bridge.start import start
 
 
 def main() -> int:

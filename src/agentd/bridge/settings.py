@@ -1,8 +1,7 @@
-"""What the bridge is told by its environment, and how it starts."""
+"""What the bridge is told by its environment."""
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,14 +40,3 @@ class Settings:
         if not token.isascii() or not token.isprintable() or not token:
             raise SettingsError(f"the token's file {file} holds no token")
         return cls(paths.socket_path(environment), agent, token)
-
-
-def start(settings: Settings) -> int:
-    """Serve until standard input ends; the exit code."""
-    # The thread that reads standard input can't be interrupted: a signal ends the process, which closes
-    # its requests, and so ends their tools.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from agentd.bridge.server import serve
-
-    serve(settings)
-    return 0

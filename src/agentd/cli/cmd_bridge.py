@@ -27,7 +27,8 @@ def command(face: Face) -> int:
     Exit codes:
       0  standard input ended    2  it was started without what it needs
     """
-    from agentd.bridge.settings import Settings, SettingsError, start
+    from agentd.bridge.settings import Settings, SettingsError
+    from agentd.bridge.start import start
 
     environment = dict(os.environ)
     if face.socket is not None:
