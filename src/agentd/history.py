@@ -10,6 +10,7 @@ from functools import partial
 import trio
 
 from agentd.config import History
+from agentd.ledger import Unwritable
 from agentd.store import Store
 
 log = logging.getLogger(__name__)
@@ -24,7 +25,7 @@ async def keep_small(store: Store, bounds: Callable[[], History], now: Callable[
     while True:
         try:
             await trim(store, bounds(), now())
-        except sqlite3.Error as error:
+        except (sqlite3.Error, Unwritable) as error:
             # A full disk, say. The agents matter more, and the next time it may work.
             log.warning("the history can't be trimmed: %s", error)
         await trio.sleep(EVERY_S)

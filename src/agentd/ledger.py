@@ -63,6 +63,8 @@ class Book(Protocol):
 
     def save_life(self, name: str, life: dict[str, Any]) -> None: ...
 
+    def set_wishes(self, agent: str, cwd: str, model: str | None) -> None: ...
+
     def move_open_messages(self, agent: str, by: float) -> None: ...
 
     def not_awaited(self, message: str) -> None: ...
@@ -75,7 +77,7 @@ class Late:
         self._disk = disk
         self._entries: list[Callable[[Store], object]] = []
         self._lives: dict[str, dict[str, Any]] = {}
-        self._seq = disk.last_event()
+        self.last_event = disk.last_event()
         self.results: dict[str, Result] = {}
         self.turns: dict[str, Turn] = {}
         self.events: deque[tuple[int, str, Event]] = deque(maxlen=MOST_EVENTS)
@@ -144,13 +146,16 @@ class Late:
             self.turns[turn] = replace(known, ended_at=at, outcome=outcome, reply=reply, error=error)
 
     def add_event(self, agent: str, event: Event) -> int:
-        self._seq += 1
-        self.events.append((self._seq, agent, event))
-        return self._seq
+        self.last_event += 1
+        self.events.append((self.last_event, agent, event))
+        return self.last_event
 
     def save_life(self, name: str, life: dict[str, Any]) -> None:
         # As it is now: the owner goes on with parts of it.
         self._lives[name] = json.loads(json.dumps(life))
+
+    def set_wishes(self, agent: str, cwd: str, model: str | None) -> None:
+        self._entries.append(lambda store: store.set_wishes(agent, cwd, model))
 
     def move_open_messages(self, agent: str, by: float) -> None:
         self._entries.append(lambda store: store.move_open_messages(agent, by))
@@ -232,11 +237,33 @@ class Ledger(Store):
         """Raises Unwritable: nothing is changed."""
         self._at_once(lambda: super(Ledger, self).save_agent(row), f"{row.name} was not written down")
 
-    def _at_once(self, write: Callable[[], None], not_done: str) -> None:
+    def be_writable(self, not_done: str) -> None:
+        """Raises Unwritable while something is late."""
+        self._at_once(lambda: None, not_done)
+
+    def forget(self, agent: str) -> None:
+        """Raises Unwritable: it stays. What is late would come back, as a new agent's of that name."""
+        self._at_once(lambda: super(Ledger, self).forget(agent), f"{agent} was not removed")
+
+    def trim_turns(self, agent: str, before: float, limit: int) -> int:
+        """Raises Unwritable."""
+        trim = super().trim_turns
+        return self._at_once(lambda: trim(agent, before, limit), f"the history of {agent} was not trimmed")
+
+    def trim_events_of(self, agent: str, limit: int) -> int:
+        """Raises Unwritable."""
+        trim = super().trim_events_of
+        return self._at_once(lambda: trim(agent, limit), f"the events of {agent} were not trimmed")
+
+    def trim_events(self, before: float, keep: int, limit: int) -> int:
+        """Raises Unwritable."""
+        trim = super().trim_events
+        return self._at_once(lambda: trim(before, keep, limit), "the events were not trimmed")
+
+    def _at_once(self, write: Callable[[], T], not_done: str) -> T:
         try:
             if self.catch_up():
-                write()
-                return
+                return write()
             problem = self.problem
         except _BUGS:
             raise
@@ -261,6 +288,9 @@ class Ledger(Store):
         turns = self._late.turns.values() if self._late else ()
         ended = [turn for turn in turns if turn.agent == agent and turn.ended_at is not None]
         return ended[-1] if ended else super().last_turn(agent)
+
+    def last_event(self) -> int:
+        return self._late.last_event if self._late else super().last_event()
 
     def events(self, agent: str | None, limit: int = 1000) -> list[tuple[int, str, Event]]:
         return [*super().events(agent, limit), *self._late_events(agent)][-limit:]

@@ -124,7 +124,7 @@ class Kind(StrEnum):
     STATE = "state"
     """data: `state`, `was`, `why`."""
     MESSAGE = "message"
-    """data: `message`, `receipt`."""
+    """data: `message`, and `receipt`, or `outcome` where the message ends without a turn's end."""
     TURN_STARTED = "turn_started"
     """data: `turn`, `message`, `origin`."""
     TURN_ENDED = "turn_ended"

@@ -172,6 +172,10 @@ class Store:
             (row.name, row.id, row.provider, row.cwd, row.model, row.created_at, json.dumps(row.life)),
         )
 
+    def set_wishes(self, agent: str, cwd: str, model: str | None) -> None:
+        """What the next start of its CLI is to be."""
+        self._db.execute("UPDATE agents SET cwd = ?, model = ? WHERE name = ?", (cwd, model, agent))
+
     def save_life(self, name: str, life: dict[str, Any]) -> None:
         self._db.execute("UPDATE agents SET life = ? WHERE name = ?", (json.dumps(life), name))
 

@@ -16,7 +16,7 @@ from typing import Any
 from agentd.adapter import Capabilities, Keys, Launch, LaunchRequest, Program, squeeze
 from agentd.agents import effects as fx
 from agentd.agents.machine import Machine
-from agentd.agents.memory import from_json, to_json
+from agentd.agents.memory import Memory, from_json, to_json
 from agentd.contract import Readiness
 from agentd.contract.policy import NativeSetting
 from agentd.model import Event, Failure, Kind, Message, Mode, Outcome, Reason, Receipt, Source, State
@@ -39,12 +39,14 @@ def asks(dialog: Dialog) -> Look:
 
 
 class TinyReader:
-    """A row is an event already: `{"kind": ..., **data}`."""
+    """A row is an event already: `{"kind": ..., **data}`; or several: `{"all": [...]}`."""
 
     def __init__(self, memory: dict[str, Any]) -> None:
         self.memory = memory
 
     def feed(self, source: str, row: Mapping[str, Any]) -> Sequence[Event]:
+        if "all" in row:
+            return [event for each in row["all"] for event in self.feed(source, each)]
         if "kind" not in row:
             return []
         data = {name: value for name, value in row.items() if name not in ("kind", "time")}
@@ -189,7 +191,7 @@ class Story:
             readiness=readiness,
             retention_s=retention_s,
             new_id=lambda: f"t{next(ids)}",
-            trusted=trusted,
+            trusted=lambda: trusted,
         )
         self.hook = Voice(self, Source.HOOK)
         self.record = Voice(self, Source.RECORD)
@@ -203,10 +205,12 @@ class Story:
 
     def tell(self, what: fx.Input) -> None:
         """Hand an input over, and run its effects."""
+        was_busy = _busy(self.machine.memory)
         effects = self.machine.handle(what, self.now)
         for effect in effects:
             self._write(effect)
         self._check(what)
+        _check_told(effects, at_rest=was_busy and not _busy(self.machine.memory))
         for effect in effects:
             self._act(effect)
 
@@ -358,3 +362,19 @@ class Story:
 def folder() -> Path:
     """The captures."""
     return Path(__file__).with_name("captures")
+
+
+def _busy(memory: Memory) -> bool:
+    return bool(memory.turn or memory.delivery or memory.queue or memory.steer_queue)
+
+
+def _check_told(effects: Sequence[fx.Effect], *, at_rest: bool) -> None:
+    """Whoever waits for a message, or for nothing more to run, listens to events: without one it would wait
+    for ever."""
+    told = [effect for effect in effects if isinstance(effect, fx.Emit)]
+    assert told or not at_rest, effects
+    ends = {emit.data["message"] for emit in told if emit.data.get("outcome") and "message" in emit.data}
+    for effect in effects:
+        # One that has a turn is told of by the turn's end.
+        if isinstance(effect, fx.Settle) and effect.turn is None:
+            assert effect.message in ends, effects

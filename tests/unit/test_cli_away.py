@@ -274,7 +274,7 @@ def test_a_turn_that_the_daemon_does_not_know(daemon: FakeDaemon, capsys: Shown)
 
 def test_events_go_on_after_the_last_one(daemon: FakeDaemon, capsys: Shown) -> None:
     one, two, three = (event("event", {"seq": number}) for number in (1, 2, 3))
-    gone = refusal(404, "unknown_event", "event 3 is none of this daemon's")
+    gone = refusal(404, "unknown", "there is no agent 'demo' here")
     daemon.on("GET", "/v1/events", STREAM + one + two, b"", STREAM + three + END, gone)
     assert main(["events", "demo", "--follow", "--json"]) == 5
     shown = capsys.readouterr()

@@ -47,9 +47,10 @@ def test_a_daemon_that_ends_in_the_middle_finds_it_at_rest() -> None:
     assert story.state is State.RETIRED
 
 
-def test_a_daemon_that_ends_before_the_cli_does_finds_it_in_use_again() -> None:
+def test_a_daemon_that_ends_before_the_cli_does_goes_on_with_it() -> None:
+    """What is wanted is written down already: the prompt must not go to the CLI that is not wanted."""
     story = Story.ready()
     story.machine.memory.ending_since, story.machine.memory.ending_why = story.now, "refit"
-    story.machine.adopt(story.now)
     story.send("m1")
-    assert story.log == ["paste m1"]
+    story.tell(fx.Refit("a refit that the daemon's end cut short", polite=False, keep=True))
+    assert story.log == ["kill", "start s1"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from agentd.agents.owner import Owner
 from agentd.agents.services import LaunchError, Services
 from agentd.contract import Readiness
 from agentd.ledger import Ledger
-from agentd.model import Failure, Kind, Message, Outcome, Receipt, State
+from agentd.model import Event, Failure, Kind, Message, Outcome, Receipt, State
 from agentd.records.watch import FileWatcher
 from agentd.store import AgentRow, Result
 from agentd.testing.terminal import FakePane, FakeTerminal
@@ -48,8 +48,9 @@ class StillWatcher(FileWatcher):
 class Starter:
     """Starts the tiny CLI; `failure` is what keeps it from it."""
 
-    def __init__(self, terminal: FakeTerminal) -> None:
+    def __init__(self, terminal: FakeTerminal, launched: Callable[[], None] = lambda: None) -> None:
         self.terminal = terminal
+        self._launched = launched
         self.failure: Exception | None = None
         self.resumed: list[str | None] = []
 
@@ -57,6 +58,7 @@ class Starter:
         if self.failure:
             raise self.failure
         self.resumed.append(resume)
+        self._launched()
         life.folder.mkdir(parents=True, exist_ok=True)
         records.begin()
         name, tag = life.row.name, life.row.id
@@ -102,12 +104,14 @@ class Cli:
 
     async def hook(self, kind: Kind, **data: Any) -> None:
         """A hook's line in the spool, heard and handled."""
-        line = json.dumps({"time": 1.0, "hook": {"kind": kind, **data}})
+        self.write_row({"kind": kind, **data})
+        await self.settle()
+
+    def write_row(self, row: Mapping[str, Any]) -> None:
         with self.owner.life.spool.open("a") as spool:
-            spool.write(line + "\n")
+            spool.write(json.dumps({"time": 1.0, "hook": row}) + "\n")
         for woken in [*self.watcher.woken]:
             woken()
-        await self.settle()
 
     async def settle(self) -> None:
         """Until nothing is left to do at this moment."""
@@ -300,6 +304,74 @@ async def test_a_terminal_that_refuses_in_the_middle_of_the_record_loses_no_line
         await trio.sleep(3)
         turn = cli.owner.machine.memory.turn
         assert turn and (turn.message, turn.keys, turn.tools) == (None, ["k2"], {"1": "Bash"})
+
+
+ROW = {
+    "all": [
+        {"kind": Kind.TOOL_STARTED, "tool": "Bash", "id": "1"},
+        {"kind": Kind.APPROVAL_WANTED, "tool": "Bash", "text": "Run it?", "reason": "approval"},
+        {"kind": Kind.TOOL_STARTED, "tool": "Read", "id": "2"},
+        {"kind": Kind.TURN_DONE, "reply": "the answer", "key": "k1"},
+    ]
+}
+"""Each of these makes the owner look at the screen or answer somebody."""
+
+
+async def test_one_events_trouble_takes_no_other_event_of_its_row_along(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
+    async with running(tmp_path) as cli:
+        await cli.ready()
+        cli.send("m1")
+        await cli.settle()
+        await cli.hook(Kind.PROMPT_TAKEN, text="m1", key="k1")
+        publish, heard = cli.owner._publish, list[Kind]()
+
+        def refuse(event: Event) -> None:
+            heard.append(event.kind)
+            publish(event)
+            if len(heard) < len(ROW["all"]):
+                raise TmuxHangs("tmux didn't answer")
+
+        cli.owner._publish = refuse  # type: ignore[method-assign]
+        cli.write_row(ROW)
+        assert (await cli.owner.settled("m1")).reply == "the answer"
+        assert heard == [event["kind"] for event in ROW["all"]]
+
+
+@pytest.mark.parametrize("heard", range(1, len(ROW["all"])))
+async def test_a_daemon_that_ends_within_a_row_hears_its_rest_the_next_time(
+    tmp_path: Path, autojump_clock: MockClock, heard: int
+) -> None:
+    cli = Cli(tmp_path)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(cli.owner.run)
+        await cli.ready()
+        cli.send("m1")
+        await cli.settle()
+        await cli.hook(Kind.PROMPT_TAKEN, text="m1", key="k1")
+        handle, left = cli.owner._handle, heard
+
+        async def handle_some(what: fx.Input) -> None:
+            nonlocal left
+            await handle(what)
+            if isinstance(what, Event):
+                left -= 1
+                if not left:
+                    nursery.cancel_scope.cancel()
+                    await trio.sleep_forever()
+
+        cli.owner._handle = handle_some  # type: ignore[method-assign]
+        cli.write_row(ROW)
+    [row] = cli.store.agents()
+    cli.owner = cli.own(Life.load(row, tmp_path / "a"))
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(cli.owner.run)
+        assert (await cli.owner.settled("m1")).reply == "the answer"
+        nursery.cancel_scope.cancel()
+    told = [event.get("id") for _, _, event in cli.store.events("a") if event.kind is Kind.TOOL_STARTED]
+    assert told == ["1", "2"], "each once"
+    cli.store.close()
 
 
 async def test_a_pane_that_was_taken_away_is_noticed(tmp_path: Path, autojump_clock: MockClock) -> None:

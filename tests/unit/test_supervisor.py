@@ -2,67 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from pathlib import Path
-
 import pytest
 import trio
 from trio.testing import MockClock
 
 from agentd.agents.callers import BACK_S, NOT_BACK
-from agentd.agents.clock import Clock
-from agentd.agents.hub import Hub
 from agentd.agents.life import Life
-from agentd.agents.owner import Owner
-from agentd.agents.services import Services
-from agentd.agents.supervisor import Supervisor, TargetError
-from agentd.config import Config
-from agentd.contract import Policy
-from agentd.ledger import Ledger
+from agentd.agents.supervisor import TargetError
 from agentd.model import Mode, Outcome
-from agentd.testing.terminal import FakeTerminal
-from tests.unit.story import Tiny
-from tests.unit.test_owner import Starter, StillWatcher
-
-
-class House:
-    """A store and a terminal that outlive their daemons."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.store = Ledger(folder / "store.db")
-        self.terminal = FakeTerminal()
-
-    @asynccontextmanager
-    async def daemon(self) -> AsyncIterator[Supervisor]:
-        """A supervisor that has adopted what is there. At the end it is gone at once, as by SIGKILL."""
-        clock, starter = Clock(1000.0), Starter(self.terminal)
-        services = Services(self.store, Hub(), self.terminal, StillWatcher(), clock, starter)
-        supervisor = Supervisor(
-            {"tiny": Tiny()}, services, self.folder / "agents", Config, Policy, Path("/home/x")
-        )
-        async with trio.open_nursery() as nursery:
-            await nursery.start(supervisor.run)
-            yield supervisor
-            nursery.cancel_scope.cancel()
-
-    def agent(self, supervisor: Supervisor) -> Owner:
-        return supervisor.ensure("tiny", cwd=str(self.folder))
-
-    def send(self, supervisor: Supervisor, id: str, text: str = "hi", *, awaited: bool = True) -> str:
-        owner = self.agent(supervisor)
-        return supervisor.submit(owner, text, id=id, mode=Mode.QUEUE, awaited=awaited)
-
-    def outcome(self, id: str) -> Outcome | None:
-        result = self.store.result(id)
-        assert result
-        return result.outcome
-
-
-@pytest.fixture
-def house(tmp_path: Path) -> House:
-    return House(tmp_path)
+from tests.unit.house import House
 
 
 async def test_a_message_sent_again_is_the_same_message(house: House, autojump_clock: MockClock) -> None:

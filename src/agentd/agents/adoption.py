@@ -41,11 +41,13 @@ async def adopt(owner: Owner, services: Services) -> None:
     life, machine, memory = owner.life, owner.machine, owner.machine.memory
     if life.pane and (memory.ending_since is None or not memory.state.alive):
         machine.adopt(services.clock.now())
-    for message in machine.unclaimed():
+    unclaimed = machine.unclaimed()
+    if not life.pane and memory.starting_since is None:
+        # Before anything is told that could start the CLI.
+        await owner.body.release()
+    for message in unclaimed:
         owner.tell(fx.Submit(message))
     if not memory.state.alive:
-        if not life.pane:
-            await owner.body.release()
         return
     there = False
     if life.pane:
@@ -55,11 +57,13 @@ async def adopt(owner: Owner, services: Services) -> None:
             log.warning("%s: %s", owner.name, error)
     if memory.ending_why == "stop":
         owner.tell(fx.Stop("a stop that the daemon's end cut short"))
+    elif memory.ending_why == "refit" and there:
+        # What is wanted is written down already, and its next start is to be that.
+        owner.tell(fx.Refit("a refit that the daemon's end cut short", False, memory.has_conversation))
     elif there:
         machine.adopt(services.clock.now())
     elif memory.starting_since is not None and life.pane is None:
         owner.tell(fx.StartAgain())
     elif life.pane is None:
-        await owner.body.release()
         owner.tell(fx.Gone(None, what="the pane was gone when the daemon came back"))
     # Else the owner sees that the process is over, and hears its last words before that.

@@ -21,7 +21,7 @@ def need_person(step: Step, dialog: Dialog, source: str = "screen") -> None:
     """A dialog is on the screen."""
     memory = step.memory
     labels = [option.label for option in dialog.options]
-    if dialog.reason is Reason.TRUST and step.trusted and _by_trust_list(step):
+    if dialog.reason is Reason.TRUST and step.trusted() and _by_trust_list(step):
         return
     attention = memory.attention
     if attention and (attention.reason, attention.options) == (dialog.reason, labels):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from agentd.adapter import shows_draft, shows_waiting
 from agentd.agents import readiness, steering, turns
 from agentd.agents.attention import need_person, unknown_screen
-from agentd.agents.effects import ClearDraft, Paste, PressEnter, ReadScreen, Seen, Settle
+from agentd.agents.effects import ClearDraft, Paste, PressEnter, ReadScreen, Seen
 from agentd.agents.memory import Delivery, Fact, Memory
 from agentd.agents.step import Step
 from agentd.model import Event, Failure, Kind, Mode, Outcome, Receipt, Source, State
@@ -176,6 +176,7 @@ def _look_after(step: Step, delivery: Delivery, seen: Seen) -> None:
         if delivery.withdrawn:
             # Nobody waits for it any more, and the CLI hasn't got it.
             step.memory.delivery = None
+            step.receipt(delivery.message, Receipt.REJECTED)
             step.messages.pop(delivery.message, None)
             step.do(ClearDraft())
             return
@@ -261,7 +262,7 @@ def _give_up(step: Step, delivery: Delivery) -> None:
     memory.unconfirmed = memory.unconfirmed[-MOST_UNCONFIRMED:]
     error = Failure("unconfirmed", text + "; look at the pane before you send it again", session=step.name)
     # The message stays known: a record that is very late still tells whose turn that is.
-    step.do(Settle(delivery.message, Outcome.LOST, error=error, ended_at=step.now))
+    step.tell_sender(delivery.message, Outcome.LOST, error=error)
 
 
 def _put_back(step: Step, delivery: Delivery) -> None:

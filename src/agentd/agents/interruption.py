@@ -65,7 +65,7 @@ def withdraw(step: Step, message: str, outcome: Outcome, failure: Failure, by: s
         if steer.message == message:
             steer.withdrawn = True
     # On its way, or inside somebody else's turn (which goes on): only this caller is answered.
-    step.do(Settle(message, outcome, error=failure, ended_at=step.now))
+    step.tell_sender(message, outcome, error=failure)
 
 
 def happened(step: Step, turn: RunningTurn, reply: str | None) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,8 @@ class Life:
     """Of the daemon's clock, by which the times here are meant."""
     token: str | None = None
     """The digest of its bridge's token; None where its CLI has no bridge, or doesn't run."""
+    unheard: deque[Event] = field(default_factory=deque)
+    """Events of a row that was read, and of which the first ones were heard only."""
     tools: tuple[str, ...] | None = None
     """What its CLI was offered when it was started; None where that isn't known."""
 
@@ -72,6 +75,7 @@ class Life:
             life.get("search", False),
             clock=(str(clock[0]), float(clock[1])),
             token=life.get("token"),
+            unheard=deque(map(_event, life.get("unheard", ()))),
             tools=tuple(life["tools"]) if life.get("tools") is not None else None,
         )
 
@@ -87,6 +91,7 @@ class Life:
             "search": self.search,
             "clock": list(self.clock),
             "token": self.token,
+            "unheard": [asdict(event) for event in self.unheard],
             "tools": self.tools,
         }
 
@@ -110,6 +115,10 @@ class Life:
         """The hook program for this agent's spool."""
         program = Path(__file__).parents[1] / "records" / "hook.py"
         return (sys.executable, "-I", "-S", str(program), str(self.spool))
+
+
+def _event(data: dict[str, Any]) -> Event:
+    return Event(Kind(data["kind"]), Source(data["source"]), data["time"], data["data"])
 
 
 def _tail(data: dict[str, Any]) -> Tail | OutputTail:
@@ -140,6 +149,7 @@ class Records:
         self._given_back.clear()
         self._life.run += 1
         self._life.tails = {}
+        self._life.unheard.clear()
         self._life.reader_memory = {}
         self.reader = self._adapter.reader(self._life.reader_memory)
         self.follow(HOOK, self._life.spool)
@@ -168,7 +178,13 @@ class Records:
             self._watched[path] = self._watcher.watch(path, self._woken)
 
     def read(self) -> Iterator[Event]:
-        """The events that the files hold by now. More files may be named on the way."""
+        """The events that the files hold by now. More files may be named on the way.
+
+        A reading that is broken off, or cut short by the daemon's end, goes on with the next event.
+        """
+        unheard = self._life.unheard
+        while unheard:
+            yield unheard.popleft()
         done: set[str] = set()
         while True:
             # What the terminal was told comes last: the records know what it is about.
@@ -184,7 +200,9 @@ class Records:
                 for event in self.reader.feed(source, row):
                     if event.kind is Kind.SESSION_STARTED:
                         self._follow_named(event)
-                    yield event
+                    unheard.append(event)
+                while unheard:
+                    yield unheard.popleft()
             yield from self._problems(source)
 
     def _problems(self, source: str) -> Iterator[Event]:

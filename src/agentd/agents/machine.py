@@ -55,7 +55,7 @@ class Machine:
         new_id: Callable[[], str],
         memory: Memory | None = None,
         messages: Iterable[Message] = (),
-        trusted: bool = False,
+        trusted: Callable[[], bool] = lambda: False,
     ) -> None:
         self.name = name
         self.adapter = adapter
@@ -63,7 +63,7 @@ class Machine:
         self.messages = {message.id: message for message in messages}
         self.readiness = readiness
         self.retention_s = retention_s
-        self.trusted = trusted
+        self._trusted = trusted
         self._new_id = new_id
 
     def __repr__(self) -> str:
@@ -90,7 +90,7 @@ class Machine:
             self.messages,
             now,
             self._new_id,
-            self.trusted,
+            self._trusted,
         )
         match what:
             case Event():
@@ -147,8 +147,8 @@ class Machine:
         if memory.turn or memory.attention or memory.starting_since is not None:
             memory.look_at = now
         memory.retiring = False
-        if memory.ending_why in ("retire", "refit"):
-            # The pane lives. A retention that is over is over still, and who wanted a refit asks again.
+        if memory.ending_why == "retire":
+            # The pane lives, and a retention that is over is over still.
             memory.ending_since, memory.ending_why = None, ""
 
     def unclaimed(self) -> list[Message]:

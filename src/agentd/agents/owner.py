@@ -7,8 +7,9 @@ owner hands each input to the machine, writes down what changed, and then runs t
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import trio
@@ -23,9 +24,10 @@ from agentd.agents.life import Life, Records
 from agentd.agents.machine import Machine
 from agentd.agents.services import LaunchError, Services
 from agentd.agents.wishes import Wishes
-from agentd.agents.writing import write
+from agentd.agents.writing import Written, write
+from agentd.ledger import Book
 from agentd.model import Event, Failure, Kind, Message, Source, State
-from agentd.store import Result
+from agentd.store import AgentRow, Result
 from agentd.tmux.server import TmuxError, TmuxHangs
 
 log = logging.getLogger(__name__)
@@ -105,16 +107,24 @@ class Owner:
 
         Raises:
             Unwritable: it can't be written down; nothing is changed.
+            TmuxError: the pane can't be read; nothing is changed.
         """
-        memory, row = self.machine.memory, self.life.row
-        if self.state.alive and not retention.idle(memory):
+        polite = False
+        if self.life.pane:
+            await self._read_records()
+            look = await self.body.look()
+            # What a person began in the pane is on the screen before it is in a record.
+            if look.busy:
+                return False
+            polite = look.composer
+        if self.state.alive and not retention.idle(self.machine.memory):
             return False
-        keep = not wishes.elsewhere(self.life)
-        polite = self.life.pane is not None and self.adapter.look(await self.body.screen()).composer
-        wanted = replace(row, cwd=wishes.place or row.cwd, model=wishes.model or row.model)
-        self._services.store.save_agent(wanted)
-        row.cwd, row.model = wanted.cwd, wanted.model
-        await self._handle(fx.Refit(by, polite, keep))
+        self._services.store.be_writable(f"{self.name} was not started anew")
+        row, keep = self.life.row, not wishes.elsewhere(self.life)
+        row.cwd, row.model = wishes.place or row.cwd, wishes.model or row.model
+        # One write: a next daemon finds the wishes and the end that they need, or neither.
+        wanted = partial(_set_wishes, row)
+        await self._run(self._decide(fx.Refit(by, polite, keep), wanted))
         return True
 
     async def settled(self, message: str) -> Result:
@@ -249,15 +259,27 @@ class Owner:
 
     async def _handle(self, what: fx.Input) -> None:
         """One input: decide, write down, act."""
+        await self._run(self._decide(what))
+
+    def _decide(self, what: fx.Input, also: Callable[[Book], None] = lambda book: None) -> list[fx.Effect]:
+        """What is to be done, once it is written down; `also` in the same write."""
         todo = self.machine.handle(what, self._services.clock.now())
         if todo or not isinstance(what, fx.Tick):
             now = self._services.clock.now()
-            written = self._services.store.write(lambda book: write(todo, self.life, book, now))
+
+            def entries(book: Book) -> Written:
+                also(book)
+                return write(todo, self.life, book, now)
+
+            written = self._services.store.write(entries)
             for message in written.settled:
                 self._settled.pop(message, trio.Event()).set()
             for published in written.events:
                 self._services.hub.publish(published)
             self._tell_problem()
+        return todo
+
+    async def _run(self, todo: Sequence[fx.Effect]) -> None:
         problem: Exception | None = None
         for effect in todo:
             # The machine counts on every effect: one that fails must not take the others along.
@@ -410,3 +432,7 @@ class Owner:
         if self.life.pane and not await self.body.exists():
             await self._drop()
             await self._over(f"the pane is gone ({problem})")
+
+
+def _set_wishes(row: AgentRow, book: Book) -> None:
+    book.set_wishes(row.name, row.cwd, row.model)

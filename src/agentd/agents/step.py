@@ -29,7 +29,7 @@ class Step:
     messages: MutableMapping[str, Message]
     now: float
     new_id: Callable[[], str]
-    trusted: bool = False
+    trusted: Callable[[], bool] = lambda: False
     effects: list[Effect] = field(default_factory=list)
 
     def do(self, effect: Effect) -> None:
@@ -52,12 +52,15 @@ class Step:
         self.do(SetReceipt(message, receipt, turn))
         self.emit(Kind.MESSAGE, message=message, receipt=receipt, turn=turn)
 
-    def settle(
-        self, message: str, outcome: Outcome, *, error: Failure | None = None, reply: str | None = None
-    ) -> None:
+    def settle(self, message: str, outcome: Outcome, *, error: Failure | None = None) -> None:
         """End a message that has no turn of its own (yet)."""
-        self.do(Settle(message, outcome, reply=reply, error=error, ended_at=self.now))
+        self.tell_sender(message, outcome, error=error)
         self.messages.pop(message, None)
+
+    def tell_sender(self, message: str, outcome: Outcome, *, error: Failure | None = None) -> None:
+        """Answer whoever waits for a message that may be on its way still."""
+        self.do(Settle(message, outcome, error=error, ended_at=self.now))
+        self.emit(Kind.MESSAGE, message=message, outcome=outcome)
 
     def used(self) -> None:
         """The agent was used: its retention starts anew."""

@@ -27,6 +27,7 @@ from agentd.ledger import Unwritable
 from agentd.model import Message, Mode
 from agentd.store import AgentRow
 from agentd.tmux.sanitise import sanitise
+from agentd.tmux.server import TmuxError
 
 log = logging.getLogger(__name__)
 
@@ -130,7 +131,7 @@ class Supervisor:
             new_id=lambda: uuid.uuid4().hex[:12],
             memory=life.memory,
             messages=self.services.store.open_messages(name),
-            trusted=self._config().trusts(Path(life.row.cwd), self._home),
+            trusted=lambda: self._config().trusts(Path(life.row.cwd), self._home),
         )
         owner = Owner(life, adapter, machine, self.services)
         self.owners[name] = owner
@@ -144,7 +145,6 @@ class Supervisor:
             machine = owner.machine
             machine.readiness = policy.readiness_for(owner.adapter.provider)
             machine.retention_s = policy.retention_s
-            machine.trusted = self._config().trusts(Path(owner.life.row.cwd), self._home)
             owner.tell(fx.Tick())  # its next deadline may be another one now
 
     # Finding and making ---------------------------------------------------------------------------
@@ -230,6 +230,7 @@ class Supervisor:
 
         Raises:
             TargetError: it is another provider's, it is in use, or there is no such directory.
+            Unwritable, TmuxError: what is wanted can't be written down, or the pane can't be read.
         """
         owner = self._named(target, name, cwd)
         if owner is None:
@@ -243,13 +244,13 @@ class Supervisor:
         if wishes.elsewhere(owner.life):
             self._directory(wishes.cwd)
         done = False
-        problem: Unwritable | None = None
+        problem: Unwritable | TmuxError | None = None
 
         async def deed() -> bool:
             nonlocal done, problem
             try:
                 done = await owner.refit(wishes, by)
-            except Unwritable as error:
+            except (Unwritable, TmuxError) as error:
                 problem = error
             return False
 

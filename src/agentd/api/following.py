@@ -138,7 +138,7 @@ class Follower:
         match event.kind:
             case Kind.STATE:
                 return {**base, "text": f"{owner.name} is {event.get('state')}: {event.get('why')}"}
-            case Kind.MESSAGE if event.get("message") == message:
+            case Kind.MESSAGE if event.get("message") == message and event.get("receipt"):
                 return {
                     **base,
                     "text": f"the message is {event.get('receipt')}",

@@ -1,0 +1,91 @@
+"""A new daemon takes an agent over in the middle of something: it goes on with just that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+import trio
+import trio.testing
+from trio.testing import MockClock
+
+from agentd.adapter import LaunchRequest
+from agentd.agents.effects import Effect
+from agentd.agents.supervisor import Supervisor
+from agentd.agents.wishes import Wishes
+from agentd.model import Kind, State
+from tests.unit.house import House
+from tests.unit.story import Tiny
+
+
+async def stand_still(todo: Sequence[Effect]) -> None:
+    await trio.sleep_forever()
+
+
+async def ready(house: House, daemon: Supervisor) -> None:
+    """Its agent has answered a first message."""
+    owner = house.agent(daemon)
+    house.send(daemon, "m1", "first", awaited=False)
+    await trio.testing.wait_all_tasks_blocked()
+    house.terminal[owner.name].show("> ")
+    for kind, data in (
+        (Kind.SESSION_STARTED, {"session_id": "s1"}),
+        (Kind.PROMPT_TAKEN, {"text": "first", "key": "k1"}),
+        (Kind.TURN_DONE, {"reply": "hello", "key": "k1"}),
+    ):
+        house.hook(owner, Kind(kind), **data)
+        await trio.testing.wait_all_tasks_blocked()
+    assert owner.state is State.READY, owner
+
+
+@pytest.mark.parametrize("moment", ["before the end", "during the end"])
+async def test_a_refit_that_was_cut_short_gives_the_prompt_to_no_old_cli(
+    house: House, autojump_clock: MockClock, moment: str
+) -> None:
+    async with house.daemon() as daemon:
+        await ready(house, daemon)
+        owner = house.agent(daemon)
+        if moment == "before the end":
+            owner._run = stand_still  # type: ignore[method-assign]
+        with trio.move_on_after(1):  # the CLI has 10 s to leave
+            await owner.last(lambda: owner.refit(Wishes(model="big"), "x"))
+    assert not house.terminal.panes[0].dead
+    async with house.daemon() as daemon:
+        owner = house.agent(daemon)
+        assert owner.life.row.model == "big"
+        house.send(daemon, "m2", "second")
+        await trio.sleep(1)
+        assert house.starter.resumed == ["s1"], "the old CLI was ended, and its conversation taken up"
+        assert "text:second" not in house.terminal.panes[0].typed
+
+
+class Lodger(Tiny):
+    """A CLI that needs files in its workspace. `log` has what was done, in its order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.log: list[str] = []
+
+    def prepare(self, request: LaunchRequest) -> None:
+        self.log.append("prepare")
+
+    def release(self, agent: str, folder: Path) -> None:
+        self.log.append("release")
+
+
+async def test_the_workspace_is_given_back_before_a_waiting_message_takes_it(
+    house: House, autojump_clock: MockClock
+) -> None:
+    """A daemon was killed between a message's arrival and the start that it needs."""
+    house.adapter = lodger = Lodger()
+    async with house.daemon() as daemon:
+        owner = house.agent(daemon)
+        owner._inbox.put = lambda what: None  # type: ignore[method-assign]
+        house.send(daemon, "m1", awaited=False)
+        await trio.sleep(1)
+    assert house.starter.resumed == []
+    house.launched = lambda: lodger.log.append("launch")
+    async with house.daemon():
+        await trio.sleep(1)
+    assert lodger.log == ["release", "launch"]
