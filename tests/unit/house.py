@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import trio
+import trio.testing
 
 from agentd.agents.clock import Clock
 from agentd.agents.hub import Hub
@@ -18,7 +19,7 @@ from agentd.agents.supervisor import Supervisor
 from agentd.config import Config
 from agentd.contract import Policy
 from agentd.ledger import Ledger
-from agentd.model import Kind, Mode, Outcome
+from agentd.model import Kind, Mode, Outcome, State
 from agentd.testing.terminal import FakeTerminal
 from tests.unit.story import Tiny
 from tests.unit.test_owner import Starter, StillWatcher
@@ -56,11 +57,28 @@ class House:
         owner = self.agent(supervisor)
         return supervisor.submit(owner, text, id=id, mode=Mode.QUEUE, awaited=awaited)
 
+    async def ready_agent(self, supervisor: Supervisor, **where: Any) -> Owner:
+        """An agent that has answered a first message."""
+        owner = supervisor.ensure("tiny", **{"cwd": str(self.folder), **where})
+        supervisor.submit(owner, "first", mode=Mode.QUEUE)
+        await trio.testing.wait_all_tasks_blocked()
+        self.terminal[owner.name].show("> ")
+        self.hook(owner, Kind.SESSION_STARTED, session_id="s1")
+        await trio.testing.wait_all_tasks_blocked()
+        self.hook(owner, Kind.PROMPT_TAKEN, text="first", key="k1")
+        self.hook(owner, Kind.TURN_DONE, reply="hello", key="k1")
+        await trio.testing.wait_all_tasks_blocked()
+        assert owner.state is State.READY, owner
+        return owner
+
     def hook(self, owner: Owner, kind: Kind, **data: Any) -> None:
-        """A line of the CLI's hook."""
+        """A line of the CLI's hook, of which the owner is told."""
+        self.write_hook(owner, kind, **data)
+        owner._wake()
+
+    def write_hook(self, owner: Owner, kind: Kind, **data: Any) -> None:
         with owner.life.spool.open("a") as spool:
             spool.write(json.dumps({"time": 1.0, "hook": {"kind": kind, **data}}) + "\n")
-        owner._wake()
 
     def outcome(self, id: str) -> Outcome | None:
         result = self.store.result(id)

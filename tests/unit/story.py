@@ -56,7 +56,7 @@ class TinyReader:
 
 class Tiny:
     """The smallest adapter. Its screen's first line is what the composer holds after `> `, or `? ` and a
-    question; a `*` in the second line means work."""
+    question, or `! ` and one of trust; a `*` in the second line means work."""
 
     provider = "tiny"
     aliases: tuple[str, ...] = ("t",)
@@ -93,6 +93,8 @@ class Tiny:
         first, second = [*screen.lines, "", ""][:2]
         if first.startswith("? "):
             return asks(APPROVAL)
+        if first.startswith("! "):
+            return asks(TRUST)
         if not first.startswith(">"):
             return UNKNOWN
         return Look(composer=True, draft=first[1:].strip(), busy="*" in second)

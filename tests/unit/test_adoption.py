@@ -7,14 +7,11 @@ from pathlib import Path
 
 import pytest
 import trio
-import trio.testing
 from trio.testing import MockClock
 
 from agentd.adapter import LaunchRequest
 from agentd.agents.effects import Effect
-from agentd.agents.supervisor import Supervisor
 from agentd.agents.wishes import Wishes
-from agentd.model import Kind, State
 from tests.unit.house import House
 from tests.unit.story import Tiny
 
@@ -23,29 +20,12 @@ async def stand_still(todo: Sequence[Effect]) -> None:
     await trio.sleep_forever()
 
 
-async def ready(house: House, daemon: Supervisor) -> None:
-    """Its agent has answered a first message."""
-    owner = house.agent(daemon)
-    house.send(daemon, "m1", "first", awaited=False)
-    await trio.testing.wait_all_tasks_blocked()
-    house.terminal[owner.name].show("> ")
-    for kind, data in (
-        (Kind.SESSION_STARTED, {"session_id": "s1"}),
-        (Kind.PROMPT_TAKEN, {"text": "first", "key": "k1"}),
-        (Kind.TURN_DONE, {"reply": "hello", "key": "k1"}),
-    ):
-        house.hook(owner, Kind(kind), **data)
-        await trio.testing.wait_all_tasks_blocked()
-    assert owner.state is State.READY, owner
-
-
 @pytest.mark.parametrize("moment", ["before the end", "during the end"])
 async def test_a_refit_that_was_cut_short_gives_the_prompt_to_no_old_cli(
     house: House, autojump_clock: MockClock, moment: str
 ) -> None:
     async with house.daemon() as daemon:
-        await ready(house, daemon)
-        owner = house.agent(daemon)
+        owner = await house.ready_agent(daemon)
         if moment == "before the end":
             owner._run = stand_still  # type: ignore[method-assign]
         with trio.move_on_after(1):  # the CLI has 10 s to leave

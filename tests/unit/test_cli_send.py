@@ -364,7 +364,15 @@ class Turn:
 
 def start(*words: str, **how: Any) -> subprocess.Popen[str]:
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL} | how
-    return subprocess.Popen([*PROGRAM, "send", "demo", "ping", *words], text=True, **streams)
+    return subprocess.Popen(
+        [*PROGRAM, "send", "demo", "ping", *words], text=True, preexec_fn=_heed_signals, **streams
+    )
+
+
+def _heed_signals() -> None:
+    """Whatever started the tests (a job in the background, `nohup`) may have them ignored."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def first_line(process: subprocess.Popen[str]) -> str:

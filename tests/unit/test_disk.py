@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import logging
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -127,6 +128,48 @@ def test_what_waits_in_memory_is_bounded(store: Ledger, monkeypatch: pytest.Monk
     readonly(store, False)
     assert store.catch_up()
     assert [(seq, e.get("n")) for seq, _, e in store.events("a")] == [(1, None), (9, 7), (10, 8), (11, 9)]
+
+
+def test_the_last_number_is_the_last_that_was_told(store: Ledger) -> None:
+    """Who comes back for the events after it must find it."""
+    readonly(store, True)
+    note(store, 1)
+    assert store.last_event() == store.events(None)[-1][0] == 2
+    readonly(store, False)
+    assert store.catch_up()
+    assert store.last_event() == 2
+
+
+def test_what_an_agent_is_to_be_is_kept_in_memory_too(store: Ledger) -> None:
+    readonly(store, True)
+    store.write(lambda book: book.set_wishes("a", "/there", "big"))
+    readonly(store, False)
+    assert store.catch_up()
+    assert [(row.cwd, row.model) for row in store.agents()] == [("/there", "big")]
+
+
+@pytest.mark.parametrize(
+    "remove",
+    [
+        lambda store: store.forget("a"),
+        lambda store: store.trim_turns("a", 9.0, 10),
+        lambda store: store.trim_events_of("a", 10),
+        lambda store: store.trim_events(9.0, 0, 10),
+    ],
+)
+def test_nothing_is_removed_that_what_is_late_would_bring_back(
+    store: Ledger, remove: Callable[[Ledger], object]
+) -> None:
+    readonly(store, True)
+    note(store, 1)
+    with pytest.raises(Unwritable, match="readonly database"):
+        remove(store)
+    readonly(store, False)
+    remove(store)
+    assert store.problem is None, "what was late went first"
+    store.forget("a")
+    store.save_agent(AgentRow("a", "another", "tiny", "/", None, 0.0))
+    assert store.catch_up() and store.events("a") == []
 
 
 def test_a_bug_is_no_full_disk(store: Ledger) -> None:

@@ -176,6 +176,35 @@ def test_a_screen_that_nobody_knows_calls_a_person() -> None:
     assert story.log == ["paste m1"]
 
 
+def test_a_cli_that_is_up_may_take_long_to_draw_its_first_composer() -> None:
+    story = Story()
+    story.send("m1")
+    story.hook.started()
+    story.after(20)
+    assert repr(story) == "<Machine a ready, delivery=m1/look>"
+    story.screen = EMPTY
+    story.after(1)
+    assert story.log == ["start", "paste m1"]
+
+
+def test_a_cli_that_never_draws_its_composer_calls_a_person() -> None:
+    story = Story()
+    story.send("m1")
+    story.hook.started()
+    story.after(40)
+    assert repr(story) == "<Machine a attention, queued=1, attention=unknown_dialog>"
+
+
+def test_every_start_has_a_first_composer() -> None:
+    story = Story.ready()
+    story.die(1)
+    story.screen = UNKNOWN
+    story.send("m1")
+    story.hook.started()
+    story.after(20)
+    assert repr(story) == "<Machine a ready, delivery=m1/look>"
+
+
 def test_a_busy_screen_without_a_composer_is_waited_for() -> None:
     from agentd.screen import Look
 

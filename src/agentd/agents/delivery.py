@@ -24,6 +24,9 @@ LONGEST_LOOK_S = 3.0
 LOOK_BEFORE_S = 0.25
 COMPOSER_WAIT_S = 5.0
 """How long an unchanged screen may be neither composer nor dialog before a person is called."""
+FIRST_COMPOSER_S = 30.0
+"""The same for a CLI that has said that it is up, and has not drawn its composer yet: on a machine with three
+times as much to do as it has cores, Pi 0.73 took more than 5 s from its word to its composer."""
 DRAWING_S = 60.0
 """How long it may change without becoming one: a resumed conversation of 25,000 lines was drawn for 10 s."""
 LOST_LOOK_S = 5.0
@@ -122,7 +125,8 @@ def _look_before(step: Step, delivery: Delivery, seen: Seen) -> None:
         drawn = seen.digest != delivery.digest and step.now - delivery.started_at < DRAWING_S
         if drawn:
             delivery.digest, delivery.composer_at = seen.digest, step.now
-        if step.now - delivery.composer_at > COMPOSER_WAIT_S and not look.busy:
+        patience = COMPOSER_WAIT_S if step.memory.composer_seen else FIRST_COMPOSER_S
+        if step.now - delivery.composer_at > patience and not look.busy:
             _put_back(step, delivery)
             unknown_screen(step, seen.tail)
             return

@@ -204,6 +204,7 @@ class Machine:
         memory = self.memory
         changed = seen.digest != memory.digest
         memory.digest = seen.digest
+        memory.composer_seen |= seen.look.composer
         if memory.retiring:
             retention.seen(step, seen)
         elif memory.starting_since is not None:

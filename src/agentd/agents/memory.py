@@ -193,6 +193,8 @@ class Memory:
     tail: str = ""
     """The last lines of the screen when it was last read during the start."""
     composer_since: float | None = None
+    composer_seen: bool = False
+    """The composer has been on the screen since the CLI was started."""
     session_said: bool = False
     """The CLI said that its session started, or will not say so as it resumes one."""
     look_at: float | None = None

@@ -31,7 +31,7 @@ def begin(step: Step, *, resume: str | None, why: str) -> None:
     memory.starting_since = memory.last_sign_at = step.now
     memory.paused_s = 0.0
     memory.digest = ""
-    memory.composer_since = None
+    memory.composer_since, memory.composer_seen = None, False
     memory.session_said = resume is not None
     memory.failure = None
     memory.attention = None
