@@ -14,19 +14,19 @@ from typing import Any
 
 import trio
 
-from agentd.adapter import Adapter, Keys
+from agentd.adapter import Adapter
 from agentd.agents import effects as fx
 from agentd.agents import retention
 from agentd.agents.body import Body, Ended, Found
-from agentd.agents.dialogs import DialogError, answer
+from agentd.agents.hands import Hands
 from agentd.agents.inbox import Answer, Ask, Inbox, Last
 from agentd.agents.life import Life, Records
 from agentd.agents.machine import Machine
-from agentd.agents.services import LaunchError, Services
+from agentd.agents.services import Services
 from agentd.agents.wishes import Wishes
 from agentd.agents.writing import Written, write
 from agentd.ledger import Book
-from agentd.model import Event, Failure, Kind, Message, Source, State
+from agentd.model import Event, Kind, Message, Source, State
 from agentd.store import AgentRow, Result
 from agentd.tmux.server import TmuxError, TmuxHangs
 
@@ -34,14 +34,6 @@ log = logging.getLogger(__name__)
 
 SLEEP_S = 1.0
 """A shorter sleep of the machine is none."""
-LAST_WORDS_S = 0.15
-"""Hooks are processes of their own: the last ones of a dead CLI may still be writing."""
-DIALOG_SETTLES_S = 0.7
-"""A dialog that was just drawn may be drawn anew, with its first line selected: Claude Code does so 0.3 s
-later where it has MCP servers to start. A key that meets that is lost, or chooses the wrong line."""
-TOOLS_HOLD_S = 1.0
-"""How long an interrupted tool's answer is kept from the CLI: it would go on with its turn before it has
-read the key."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +59,9 @@ class Owner:
         self.records = Records(life, adapter, services.watcher, self._wake)
         self._settled: dict[str, trio.Event] = {}
         self.body = Body(life, adapter, services, self.records, self._inbox.put)
+        self._hands = Hands(
+            life, adapter, machine, services, self.body, self._handle, self._read_records, self._publish
+        )
 
     def __repr__(self) -> str:
         return f"<Owner of {self.machine!r}>"
@@ -194,7 +189,7 @@ class Owner:
                 await trio.sleep(1.0)
             except TmuxError as error:
                 log.warning("%s: %s", self.name, error)
-                await self._check_pane(str(error))
+                await self._hands.check_pane(str(error))
         except Exception:
             log.exception("%s: an input could not be handled: %r", self.name, what)
 
@@ -215,13 +210,13 @@ class Owner:
                 await self._read_records()
             case Ended(pane, status):
                 if pane == self.life.pane:
-                    await self._pane_ended(status)
+                    await self._hands.pane_ended(status)
             case Found(found, from_end):
                 for source, path in found.items():
                     self.records.follow(source, path, from_end=from_end)
                 await self._read_records()
             case Answer(choice, finished):
-                await self._answer(choice, finished)
+                await self._hands.answer(choice, finished)
             case Last(deed, ended):
                 try:
                     self.gone = await deed()
@@ -284,7 +279,7 @@ class Owner:
         for effect in todo:
             # The machine counts on every effect: one that fails must not take the others along.
             try:
-                await self._act(effect)
+                await self._hands.act(effect)
             except Exception as error:
                 problem = problem or error
         if problem:
@@ -305,133 +300,6 @@ class Owner:
         if event.kind in (Kind.ACTIVITY, Kind.TEXT):
             return
         self._services.publish(self.name, event)
-
-    async def _act(self, effect: fx.Effect) -> None:
-        body = self.body
-        match effect:
-            case fx.StartCli(resume):
-                await self._start(resume)
-            case fx.EndCli(polite):
-                await self._end(polite=polite)
-            case _ if self.life.pane is None:
-                pass
-            case fx.ReadScreen():
-                await self._look()
-            case fx.Paste(message):
-                await self._paste(message)
-            case fx.PressEnter():
-                await body.press(Keys(("Enter",)))
-            case fx.ClearDraft():
-                await body.press(self.adapter.clear)
-            case fx.PressInterrupt():
-                await body.press(self.adapter.interrupt)
-                self._interrupt_tools()
-            case fx.AnswerDialog(choice):
-                await trio.sleep(DIALOG_SETTLES_S)
-                await self._answer(choice, lambda _: None)
-            case _:
-                pass
-
-    def _interrupt_tools(self) -> None:
-        """Whatever the CLI does about its key, the work of its tools ends now."""
-        turn = self.machine.memory.turn
-        by = turn.interruption.by if turn and turn.interruption else "an interruption"
-        self._services.calls.cancel(self.name, f"by {by}", hold_s=TOOLS_HOLD_S)
-
-    async def _paste(self, message: str) -> None:
-        if problem := self._services.store.problem:
-            # A prompt that went in, and of which a next daemon doesn't know that, would go in twice.
-            await self._handle(fx.PasteFailed(message, f"the store can't be written ({problem})"))
-            return
-        stored = self.machine.messages[message]
-        text = self.adapter.guard(stored.text, raw=stored.raw)
-        try:
-            await self.body.paste(text)
-        except OSError as error:
-            # The file that tmux was to read could not be written.
-            await self._handle(fx.PasteFailed(message, str(error)))
-            return
-        except TmuxHangs:
-            raise  # nobody knows whether it went in
-        except TmuxError as error:
-            await self._handle(fx.PasteFailed(message, str(error)))
-            raise
-        if wait := self.adapter.capabilities.enter_after_s:
-            await trio.sleep(wait)
-        await self.body.press(Keys(("Enter",)))
-        self.body.search()
-
-    async def _look(self) -> None:
-        screen = await self.body.screen()
-        seen = fx.Seen(self.adapter.look(screen), screen.digest, screen.tail(), screen.attached)
-        await self._handle(seen)
-
-    async def _answer(self, choice: str, done: Callable[[DialogError | None], None]) -> None:
-        if self.life.pane is None:
-            done(DialogError("none", f"{self.name} has no pane"))
-            return
-        try:
-            await answer(choice, look=self.body.look, press=self.body.press)
-        except DialogError as error:
-            done(error)
-            return
-        except BaseException:
-            done(DialogError("failed", "the dialog could not be answered"))
-            raise
-        done(None)
-        await self._handle(fx.Answered(choice))
-
-    # The CLI's start and end ----------------------------------------------------------------------
-
-    async def _start(self, resume: str | None) -> None:
-        await self._drop()
-        try:
-            session_id = await self.body.start(resume)
-        except LaunchError as error:
-            await self._handle(fx.StartFailed(error.failure))
-        except (TmuxError, OSError) as error:
-            await self._handle(fx.StartFailed(Failure("start_failed", str(error), session=self.name)))
-        else:
-            await self._handle(fx.Started(session_id, self.life.await_bridge))
-
-    async def _pane_ended(self, status: int | None) -> None:
-        """The CLI is gone: hear its last words first."""
-        await trio.sleep(LAST_WORDS_S)
-        try:
-            await self._read_records()
-        finally:
-            tail = await self.body.last_lines()
-            await self._drop()
-            await self._handle(fx.Gone(status, tail))
-
-    async def _drop(self) -> None:
-        """End what is left of the pane and of its tools, and tell what outlived even that."""
-        self.life.token = None
-        self._services.calls.cancel(self.name, "by agentd, which ended the agent")
-        left = await self.body.drop()
-        await self._services.calls.gone(self.name)
-        if left:
-            warning = f"still alive after SIGKILL: {', '.join(left)}"
-            self._publish(Event(Kind.WARNING, Source.TMUX, self._services.clock.now(), {"text": warning}))
-
-    async def _end(self, *, polite: bool) -> None:
-        if polite:
-            await self.body.leave()
-        await self._drop()
-        await self._over("ended by agentd")
-
-    async def _over(self, what: str) -> None:
-        """Whatever keeps its last words from being heard, the machine must know that the CLI is gone."""
-        try:
-            await self._read_records()
-        finally:
-            await self._handle(fx.Gone(None, what=what))
-
-    async def _check_pane(self, problem: str) -> None:
-        """tmux refused something: is the pane still there?"""
-        if self.life.pane and not await self.body.exists():
-            await self._drop()
-            await self._over(f"the pane is gone ({problem})")
 
 
 def _set_wishes(row: AgentRow, book: Book) -> None:
