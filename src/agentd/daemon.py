@@ -35,6 +35,7 @@ from agentd.ledger import Ledger
 from agentd.lock import Held, Lock
 from agentd.model import Event, Kind, Source
 from agentd.records.watch import FileWatcher
+from agentd.store import NewerFormat
 from agentd.tmux.server import TmuxError, TmuxServer
 from agentd.tmux.terminal import TmuxTerminal
 from agentd.tools import custom, leftovers, shell
@@ -60,7 +61,7 @@ def run(
     try:
         logs.begin(log_level, log_format, log_file)
         return trio.run(_main, socket, state_dir, config)
-    except (SocketError, StateError, ConfigError, TmuxError, sqlite3.Error, OSError) as error:
+    except (SocketError, StateError, NewerFormat, ConfigError, TmuxError, OSError) as error:
         print(f"agentd: {error}", file=sys.stderr)
         return 1
 
@@ -72,13 +73,26 @@ async def _main(socket: Path, state_dir: Path, config_path: Path) -> int:
         try:
             about = f"process {os.getpid()}, on {socket}"
             held.enter_context(closing(Lock(state_dir / "agentd.lock", about)))
+        except OSError as error:
+            raise StateError(f"{state_dir / 'agentd.lock'} can't be written: {error}") from error
         except Held as error:
             raise StateError(
                 f"another agentd ({error}) keeps its state in {state_dir}; end it, or use another --state-dir"
             ) from error
-        store = held.enter_context(closing(Ledger(state_dir / "agentd.db")))
+        store = held.enter_context(closing(_open_store(state_dir / "agentd.db")))
         await _Daemon(listener, store, state_dir, config_path).run()
     return 0
+
+
+def _open_store(path: Path) -> Ledger:
+    try:
+        return Ledger(path)
+    except (sqlite3.Error, OSError) as error:
+        # Nothing is lost by that: agents live on in their panes, and are found by the daemon that can start.
+        raise StateError(
+            f"the store {path} can't be opened: {error}. Free room on that disk, make the file writable, "
+            "or put a damaged one aside; agents go on meanwhile"
+        ) from error
 
 
 class _Daemon:
@@ -151,6 +165,7 @@ class _Daemon:
             nursery.start_soon(self._signals)
             nursery.start_soon(keep_small, self.store, lambda: self.config.history, services.clock.now)
             await leftovers.end_all(self.state_dir / "agents")
+            terminal.forget_pastes()
             await nursery.start(supervisor.run)
             nursery.start_soon(self._follow_config)
             watcher.watch(self.config_path, lambda: self.config_changed.set())

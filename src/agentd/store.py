@@ -87,6 +87,10 @@ class Result:
     ended_at: float | None = None
 
 
+class NewerFormat(Exception):
+    """The file is of a newer agentd; the text says what to do."""
+
+
 class Store:
     """One file. Raises sqlite3.Error where the disk fails."""
 
@@ -106,7 +110,7 @@ class Store:
     def _open(self, path: Path) -> None:
         [version] = self._db.execute("PRAGMA user_version").fetchone()
         if version > VERSION:
-            raise sqlite3.DatabaseError(
+            raise NewerFormat(
                 f"{path} was written by a newer agentd (format {version}, this one knows up to {VERSION}); "
                 "install that release again, or use another --state-dir"
             )

@@ -10,7 +10,7 @@ import pytest
 
 from agentd import store as stores
 from agentd.model import Event, Kind, Message, Mode, Outcome, Receipt, Source, Turn
-from agentd.store import VERSION, AgentRow, Result, Store
+from agentd.store import VERSION, AgentRow, NewerFormat, Result, Store
 
 FIRST = """
     CREATE TABLE agents (
@@ -136,7 +136,7 @@ def test_a_store_of_a_newer_release_is_left_alone(path: Path) -> None:
     with closing(sqlite3.connect(path)) as db:
         db.execute("PRAGMA user_version = 99")
     before = path.read_bytes()
-    with pytest.raises(sqlite3.DatabaseError) as refused:
+    with pytest.raises(NewerFormat) as refused:
         Store(path)
     assert str(refused.value) == (
         f"{path} was written by a newer agentd (format 99, this one knows up to {VERSION}); "

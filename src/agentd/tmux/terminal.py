@@ -23,6 +23,7 @@ from agentd.screen import Screen
 from agentd.tmux.server import THEN, TmuxError, TmuxServer
 
 WIDTH, HEIGHT = 120, 40
+PASTE = "paste-"
 DEAD_STATUS_S = 1.0
 """How long tmux may take to learn a dead pane's status; Debian's loses a third of them for good."""
 
@@ -193,7 +194,7 @@ class TmuxTerminal:
     async def paste(self, pane: PaneRef, text: str) -> None:
         # A file, since libtmux's clients have no standard input of their own; a buffer of the pane's own,
         # since two agents may be pasted to at the same time.
-        path = self.server.socket.with_name(f"paste-{pane.session}")
+        path = self.server.socket.with_name(f"{PASTE}{pane.session}")
         write_private(path, text)
         buffer = f"agentd-{pane.session}"
         try:
@@ -210,6 +211,11 @@ class TmuxTerminal:
             path.unlink(missing_ok=True)
         if said:
             raise TmuxError(f"the program in {pane.session}'s pane has ended")
+
+    def forget_pastes(self) -> None:
+        """Remove what a daemon has left that was killed while it pasted."""
+        for path in self.server.socket.parent.glob(f"{PASTE}*"):
+            path.unlink(missing_ok=True)
 
     async def press(self, pane: PaneRef, keys: Keys) -> None:
         # Copy mode, which a person may have left the pane in, would swallow the keys.
