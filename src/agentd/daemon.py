@@ -30,12 +30,12 @@ from agentd.api.tools import ToolRoutes
 from agentd.api.views import Views
 from agentd.config import Config, ConfigError
 from agentd.contract import Policy
+from agentd.formats import NewerFormat
 from agentd.history import keep_small
 from agentd.ledger import Ledger
 from agentd.lock import Held, Lock
 from agentd.model import Event, Kind, Source
 from agentd.records.watch import FileWatcher
-from agentd.store import NewerFormat
 from agentd.tmux.server import TmuxError, TmuxServer
 from agentd.tmux.terminal import TmuxTerminal
 from agentd.tools import custom, leftovers, shell

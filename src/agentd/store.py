@@ -7,8 +7,6 @@ the disk before it is acknowledged; the rest survives a crash of the daemon, not
 from __future__ import annotations
 
 import json
-import logging
-import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,47 +14,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from agentd.formats import open_database
 from agentd.model import Event, Failure, Kind, Message, Mode, Outcome, Receipt, Source, Turn
 
-log = logging.getLogger(__name__)
-
-MIGRATIONS = (
-    """
-    CREATE TABLE agents (
-        name TEXT PRIMARY KEY, id TEXT NOT NULL, provider TEXT NOT NULL, cwd TEXT NOT NULL, model TEXT,
-        created_at REAL NOT NULL, life TEXT NOT NULL DEFAULT '{}');
-    CREATE TABLE messages (
-        id TEXT PRIMARY KEY, agent TEXT NOT NULL, text TEXT NOT NULL, mode TEXT NOT NULL,
-        raw INTEGER NOT NULL, created_at REAL NOT NULL, deadline_s REAL, receipt TEXT NOT NULL, turn TEXT,
-        outcome TEXT, reply TEXT, error TEXT, started_at REAL, ended_at REAL);
-    CREATE INDEX messages_open ON messages (agent) WHERE outcome IS NULL;
-    CREATE INDEX messages_by_age ON messages (agent, created_at);
-    CREATE TABLE turns (
-        id TEXT PRIMARY KEY, agent TEXT NOT NULL, message TEXT, origin TEXT NOT NULL,
-        started_at REAL NOT NULL, ended_at REAL, outcome TEXT, reply TEXT, error TEXT);
-    CREATE INDEX turns_by_age ON turns (agent, started_at);
-    CREATE TABLE events (
-        seq INTEGER PRIMARY KEY AUTOINCREMENT, agent TEXT NOT NULL, kind TEXT NOT NULL, source TEXT NOT NULL,
-        time REAL NOT NULL, data TEXT NOT NULL);
-    CREATE INDEX events_by_agent ON events (agent, seq);
-    """,
-    # The newest end is what is asked for, and the oldest ends are what goes first.
-    """
-    DROP INDEX messages_by_age;
-    DROP INDEX turns_by_age;
-    CREATE INDEX messages_by_end ON messages (agent, ended_at);
-    CREATE INDEX turns_by_end ON turns (agent, ended_at);
-    """,
-    "ALTER TABLE messages ADD COLUMN awaited INTEGER NOT NULL DEFAULT 0;",
-)
-"""Each leads from one format to the next; what was released is never changed."""
-VERSION = len(MIGRATIONS)
-INCREMENTAL = 2
-"""SQLite's number for a file that gives space back when it is asked to."""
 KEPT_PAGES = 256
-"""Of 4 KiB each."""
-LARGEST_LOG = 4 << 20
-"""What is left of SQLite's write-ahead log after it was taken into the file, in bytes."""
+"""What is not given back of the file, of 4 KiB each."""
 
 
 @dataclass
@@ -87,57 +49,12 @@ class Result:
     ended_at: float | None = None
 
 
-class NewerFormat(Exception):
-    """The file is of a newer agentd; the text says what to do."""
-
-
 class Store:
     """One file. Raises sqlite3.Error where the disk fails."""
 
     def __init__(self, path: Path) -> None:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # Made before SQLite opens it, so that nobody else can ever read prompts and answers.
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-        self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-        self._db.row_factory = sqlite3.Row
+        self._db = open_database(path)
         self._depth = 0
-        try:
-            self._open(path)
-        except BaseException:
-            self._db.close()
-            raise
-
-    def _open(self, path: Path) -> None:
-        [version] = self._db.execute("PRAGMA user_version").fetchone()
-        if version > VERSION:
-            raise NewerFormat(
-                f"{path} was written by a newer agentd (format {version}, this one knows up to {VERSION}); "
-                "install that release again, or use another --state-dir"
-            )
-        [gives_back] = self._db.execute("PRAGMA auto_vacuum").fetchone()
-        if gives_back != INCREMENTAL:
-            self._db.execute(f"PRAGMA auto_vacuum = {INCREMENTAL}")
-            try:
-                self._db.execute("VACUUM")
-            except sqlite3.OperationalError as error:
-                # It writes the file anew, which takes room. Without it, what is freed is used again.
-                log.warning("%s can't be made to give space back: %s", path, error)
-        self._db.execute("PRAGMA journal_mode = WAL")
-        self._db.execute(f"PRAGMA journal_size_limit = {LARGEST_LOG}")
-        self._db.execute("PRAGMA synchronous = NORMAL")
-        self._migrate(version)
-
-    def _migrate(self, version: int) -> None:
-        """All of it or nothing: a file that can't be brought to this format stays as it was."""
-        if version == VERSION:
-            return
-        script = "".join(MIGRATIONS[version:])
-        try:
-            self._db.executescript(f"BEGIN IMMEDIATE; {script} PRAGMA user_version = {VERSION}; COMMIT;")
-        except sqlite3.Error:
-            if self._db.in_transaction:
-                self._db.execute("ROLLBACK")
-            raise
 
     def close(self) -> None:
         self._db.close()

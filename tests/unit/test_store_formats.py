@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from agentd import store as stores
+from agentd import formats
+from agentd.formats import VERSION, NewerFormat
 from agentd.model import Event, Kind, Message, Mode, Outcome, Receipt, Source, Turn
-from agentd.store import VERSION, AgentRow, NewerFormat, Result, Store
+from agentd.store import AgentRow, Result, Store
 
 FIRST = """
     CREATE TABLE agents (
@@ -113,8 +114,8 @@ def test_a_migration_that_fails_leaves_the_store_as_it_was(
     before = dump(path)
     good = "ALTER TABLE agents ADD COLUMN more TEXT; DELETE FROM events;"
     with monkeypatch.context() as later:
-        later.setattr(stores, "MIGRATIONS", (*stores.MIGRATIONS, good, broken))
-        later.setattr(stores, "VERSION", VERSION + 2)
+        later.setattr(formats, "MIGRATIONS", (*formats.MIGRATIONS, good, broken))
+        later.setattr(formats, "VERSION", VERSION + 2)
         with pytest.raises(sqlite3.OperationalError):
             Store(path)
     assert dump(path) == before
@@ -124,8 +125,8 @@ def test_a_migration_that_fails_leaves_the_store_as_it_was(
 def test_migrations_follow_each_other(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(path, 1)
     both = ("ALTER TABLE agents ADD COLUMN more TEXT;", "UPDATE agents SET more = name || '!';")
-    monkeypatch.setattr(stores, "MIGRATIONS", (*stores.MIGRATIONS, *both))
-    monkeypatch.setattr(stores, "VERSION", VERSION + 2)
+    monkeypatch.setattr(formats, "MIGRATIONS", (*formats.MIGRATIONS, *both))
+    monkeypatch.setattr(formats, "VERSION", VERSION + 2)
     Store(path).close()
     with closing(sqlite3.connect(path)) as db:
         assert db.execute("SELECT more FROM agents").fetchall() == [("a!",)]
