@@ -18,7 +18,7 @@ from typing import Any, Protocol, TypeVar
 
 import trio
 
-from agentd.model import Event, Failure, Message, Outcome, Receipt, Turn
+from agentd.model import Ending, Event, Failure, Message, Outcome, Receipt, Turn
 from agentd.store import AgentRow, Result, Store
 
 log = logging.getLogger(__name__)
@@ -41,17 +41,7 @@ class Book(Protocol):
 
     def set_receipt(self, message: str, receipt: Receipt, turn: str | None) -> None: ...
 
-    def settle(
-        self,
-        message: str,
-        outcome: Outcome,
-        *,
-        reply: str | None = None,
-        error: Failure | None = None,
-        turn: str | None = None,
-        started_at: float | None = None,
-        ended_at: float | None = None,
-    ) -> bool: ...
+    def settle(self, ending: Ending) -> bool: ...
 
     def begin_turn(self, turn: Turn, origin: str) -> None: ...
 
@@ -95,43 +85,20 @@ class Late:
         if known := self._result(message):
             self.results[message] = replace(known, receipt=receipt, turn=turn or known.turn)
 
-    def settle(
-        self,
-        message: str,
-        outcome: Outcome,
-        *,
-        reply: str | None = None,
-        error: Failure | None = None,
-        turn: str | None = None,
-        started_at: float | None = None,
-        ended_at: float | None = None,
-    ) -> bool:
-        known = self._result(message)
+    def settle(self, ending: Ending) -> bool:
+        known = self._result(ending.message)
         if known is None or known.outcome:
             return False
-        result = Result(
-            message,
-            known.agent,
-            known.receipt,
-            turn or known.turn,
-            outcome,
-            reply,
-            error,
-            started_at,
-            ended_at,
+        self.results[ending.message] = replace(
+            known,
+            turn=ending.turn or known.turn,
+            outcome=ending.outcome,
+            reply=ending.reply,
+            error=ending.error,
+            started_at=ending.started_at,
+            ended_at=ending.ended_at,
         )
-        self.results[message] = result
-        self._entries.append(
-            lambda store: store.settle(
-                message,
-                outcome,
-                reply=reply,
-                error=error,
-                turn=turn,
-                started_at=started_at,
-                ended_at=ended_at,
-            )
-        )
+        self._entries.append(lambda store: store.settle(ending))
         return True
 
     def begin_turn(self, turn: Turn, origin: str) -> None:

@@ -219,6 +219,19 @@ class Message:
 
 
 @dataclass(frozen=True)
+class Ending:
+    """What became of a message. Times are seconds since the epoch; `turn` is None where it had none."""
+
+    message: str
+    outcome: Outcome
+    reply: str | None = None
+    error: Failure | None = None
+    turn: str | None = None
+    started_at: float | None = None
+    ended_at: float | None = None
+
+
+@dataclass(frozen=True)
 class Turn:
     """From a message taken in to its end. `message` is None where a person typed in the pane."""
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from agentd.formats import open_database
-from agentd.model import Event, Failure, Kind, Message, Mode, Outcome, Receipt, Source, Turn
+from agentd.model import Ending, Event, Failure, Kind, Message, Mode, Outcome, Receipt, Source, Turn
 
 KEPT_PAGES = 256
 """What is not given back of the file, of 4 KiB each."""
@@ -139,22 +139,13 @@ class Store:
             "UPDATE messages SET receipt = ?, turn = coalesce(?, turn) WHERE id = ?", (receipt, turn, message)
         )
 
-    def settle(
-        self,
-        message: str,
-        outcome: Outcome,
-        *,
-        reply: str | None = None,
-        error: Failure | None = None,
-        turn: str | None = None,
-        started_at: float | None = None,
-        ended_at: float | None = None,
-    ) -> bool:
+    def settle(self, ending: Ending) -> bool:
         """Write down a message's end; the first one counts. Returns whether this was it."""
         done = self._db.execute(
-            "UPDATE messages SET outcome = ?, reply = ?, error = ?, turn = coalesce(?, turn),"
-            " started_at = ?, ended_at = ? WHERE id = ? AND outcome IS NULL",
-            (outcome, reply, _failure_text(error), turn, started_at, ended_at, message),
+            "UPDATE messages SET outcome = :outcome, reply = :reply, error = :error,"
+            " turn = coalesce(:turn, turn), started_at = :started_at, ended_at = :ended_at"
+            " WHERE id = :message AND outcome IS NULL",
+            {**vars(ending), "error": _failure_text(ending.error)},
         )
         return done.rowcount == 1
 

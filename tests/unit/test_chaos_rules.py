@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 
 from agentd.cli.turns import KEYS
-from agentd.model import Failure, Message, Mode, Outcome, Receipt
+from agentd.model import Ending, Failure, Message, Mode, Outcome, Receipt
 from agentd.store import Store
 from agentd.testing.chaos.observed import Record
 from agentd.testing.chaos.plan import Plan, Step, make
@@ -81,7 +81,7 @@ class Run:
         self.store.set_receipt("m1", receipt, None)
         if outcome:
             error = Failure(code, "why") if code else None
-            self.store.settle("m1", outcome, reply=reply, error=error, ended_at=self.now + 1)
+            self.store.settle(Ending("m1", outcome, reply=reply, error=error, ended_at=self.now + 1))
 
     def told(self, status: int, outcome: str, reply: str | None = MARK, **error: Any) -> None:
         data = {**dict.fromkeys(KEYS), "outcome": outcome, "reply": reply, "error": error or None}

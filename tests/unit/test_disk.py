@@ -15,7 +15,7 @@ from trio.testing import MockClock
 from agentd import ledger
 from agentd.agents.life import Life
 from agentd.ledger import RETRY_S, Ledger, Unwritable
-from agentd.model import Event, Kind, Message, Outcome, Receipt, Source, Turn
+from agentd.model import Ending, Event, Kind, Message, Outcome, Receipt, Source, Turn
 from agentd.store import AgentRow
 from agentd.tmux.terminal import write_private
 from tests.unit.test_owner import Cli, running
@@ -66,10 +66,12 @@ def test_a_full_disk_is_really_full(store: Ledger, tmp_path: Path) -> None:
     ):
         store.write(entry)
     assert store.write(
-        lambda book: book.settle("m1", Outcome.COMPLETED, reply="done", turn="t1", ended_at=4.0)
+        lambda book: book.settle(Ending("m1", Outcome.COMPLETED, reply="done", turn="t1", ended_at=4.0))
     )
-    assert not store.write(lambda book: book.settle("m1", Outcome.LOST)), "the first word counts here too"
-    assert not store.write(lambda book: book.settle("nobody", Outcome.LOST))
+    assert not store.write(lambda book: book.settle(Ending("m1", Outcome.LOST))), (
+        "the first word counts here too"
+    )
+    assert not store.write(lambda book: book.settle(Ending("nobody", Outcome.LOST)))
     numbers = [seq for seq, _, _ in store.events(None)]
 
     def known() -> tuple[object, ...]:

@@ -14,7 +14,7 @@ from trio.testing import MockClock
 from agentd import history
 from agentd.config import History
 from agentd.history import EVERY_S, keep_small, trim
-from agentd.model import Event, Kind, Message, Outcome, Receipt, Source, Turn
+from agentd.model import Ending, Event, Kind, Message, Outcome, Receipt, Source, Turn
 from agentd.store import AgentRow, Store
 
 BOUNDS = History(keep_s=1000.0, events=100_000)
@@ -32,7 +32,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 def message(store: Store, id: str, *, agent: str = "a", ended_at: float | None, text: str = "do it") -> None:
     store.add_message(Message(id, agent, text, created_at=0.0))
     if ended_at is not None:
-        store.settle(id, Outcome.COMPLETED, reply="done", ended_at=ended_at)
+        store.settle(Ending(id, Outcome.COMPLETED, reply="done", ended_at=ended_at))
 
 
 def turn(store: Store, number: int, *, agent: str = "a", ended_at: float | None, text: str = "do it") -> None:

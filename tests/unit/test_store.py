@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agentd.model import Event, Failure, Kind, Message, Mode, Outcome, Receipt, Source, Turn
+from agentd.model import Ending, Event, Failure, Kind, Message, Mode, Outcome, Receipt, Source, Turn
 from agentd.store import AgentRow, Result, Store
 
 
@@ -52,9 +52,9 @@ def test_a_message_is_open_until_it_is_settled_and_the_first_word_counts(path: P
     store.not_awaited("m1")
     assert store.message("m1") == replace(accepted, awaited=False)
     error = Failure("lost", "gone", session="a")
-    assert store.settle("m1", Outcome.LOST, reply="half", error=error, started_at=6.0, ended_at=7.0)
-    assert not store.settle("m1", Outcome.COMPLETED, reply="late")
-    assert not store.settle("nobody", Outcome.COMPLETED)
+    assert store.settle(Ending("m1", Outcome.LOST, reply="half", error=error, started_at=6.0, ended_at=7.0))
+    assert not store.settle(Ending("m1", Outcome.COMPLETED, reply="late"))
+    assert not store.settle(Ending("nobody", Outcome.COMPLETED))
     assert store.open_messages("a") == [second]
     assert store.result("m1") == Result(
         "m1", "a", Receipt.ACCEPTED, "t1", Outcome.LOST, "half", error, 6.0, 7.0

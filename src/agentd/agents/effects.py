@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from agentd.model import Event, Failure, Kind, Message, Outcome, Receipt
+from agentd.model import Ending, Event, Failure, Kind, Message, Outcome, Receipt
 from agentd.screen import Look
 
 # Inputs ------------------------------------------------------------------------------------------
@@ -223,16 +223,8 @@ class EndTurn:
 
 
 @dataclass(frozen=True)
-class Settle:
-    """What became of a message, for the one who sent it."""
-
-    message: str
-    outcome: Outcome
-    reply: str | None = None
-    error: Failure | None = None
-    turn: str | None = None
-    started_at: float | None = None
-    ended_at: float | None = None
+class Settle(Ending):
+    """Tell what became of a message to the one who sent it."""
 
 
 @dataclass(frozen=True)

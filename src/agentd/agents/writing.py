@@ -33,15 +33,7 @@ def write(todo: Sequence[fx.Effect], life: Life, book: Book, now: float) -> Writ
             case fx.EndTurn(turn, at, outcome, reply, error):
                 book.end_turn(turn, at, outcome, reply, error)
             case fx.Settle(message=message):
-                if book.settle(
-                    message,
-                    effect.outcome,
-                    reply=effect.reply,
-                    error=effect.error,
-                    turn=effect.turn,
-                    started_at=effect.started_at,
-                    ended_at=effect.ended_at,
-                ):
+                if book.settle(effect):
                     written.settled.append(message)
             case fx.Emit(kind, data):
                 event = Event(kind, Source.AGENTD, now, data)
