@@ -13,6 +13,11 @@ from agentd.tmux.server import TmuxServer
 from agentd.tmux.terminal import TmuxTerminal
 
 
+@pytest.fixture(autouse=True)
+def others_log_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(daemon.logs, "begin", lambda *how: None)
+
+
 def start(folder: Path) -> int:
     return daemon.run(
         socket=folder / "agentd.sock",
