@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
+from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -17,8 +18,9 @@ POLL_S = 1.0
 """Where the system has no pidfd (macOS), a process is looked at this often."""
 SAME_S = 0.05
 """How much two readings of a process's start time may differ."""
-SPARED = ("tmux", "screen", "systemd", "ssh-agent", "dbus-daemon")
-"""Servers that an agent's tool may have been the first to start, but that others live in since."""
+
+LOOKS = 8
+"""How often the processes are looked through at most, until nobody has ended meanwhile."""
 
 
 def start_time(pid: int) -> float | None:
@@ -54,30 +56,145 @@ async def ended(pid: int, started: float) -> None:
         os.close(descriptor)
 
 
-def tree(pid: int, started: float) -> list[psutil.Process]:
-    """The process, its descendants, and what else lives in its session (reparented children do)."""
-    found: dict[int, psutil.Process] = {}
-    try:
-        root = psutil.Process(pid)
-        if abs(root.create_time() - started) < SAME_S:
-            found[pid] = root
-            for child in root.children(recursive=True):
-                found[child.pid] = child
-    except psutil.Error:
-        pass
-    for process in psutil.process_iter():
+class Family:
+    """A process and all that belongs to it: its descendants, the sessions that these lead (children whose
+    parent has died stay in them), and what carries its mark.
+
+    `started` is when it started (seconds since the epoch). `mark` is a variable of its environment with a
+    value that nobody else has: it finds who left both parent and session, since children inherit it. Who
+    leaves both and hides its environment as well is not found. (Only the kernel could tell: as a
+    `PR_SET_CHILD_SUBREAPER` the daemon would become the parent of every orphan, tmux's server among them,
+    without knowing whose each one was, and would have to fetch all their statuses beside trio.)
+    """
+
+    def __init__(self, pid: int, started: float, mark: tuple[str, str] | None = None) -> None:
+        self.pid = pid
+        self.asked: set[psutil.Process] = set()
+        """Who was asked to end."""
+        self._started = started
+        self._boot = psutil.boot_time()
+        self._mark = mark
+        self._known: dict[int, psutil.Process] = {}
+        self._zombies: set[psutil.Process] = set()
+        self._sure = True
+        """Whether the last look has seen everybody: who ended while it went on may have hidden a child."""
+
+    def __repr__(self) -> str:
+        return f"<Family of {self.pid}: {len(self._known)} met>"
+
+    def look(self) -> list[psutil.Process]:
+        """Those that live now, oldest first. What was found before is found again, and all below it."""
+        for _ in range(LOOKS):
+            if (living := self._look()) or self._sure:
+                break
+        return living
+
+    def _look(self) -> list[psutil.Process]:
+        self._sure = True
+        there: set[int] = set()
+        below: dict[int, list[psutil.Process]] = defaultdict(list)
+        within: dict[int, list[psutil.Process]] = defaultdict(list)
+        session_of: dict[int, int] = {}
+        # Whatever belongs to it is younger. (When the clock is set, the start times of all move.)
+        since = self._started + psutil.boot_time() - self._boot
+        news: list[psutil.Process] = []
+        for pid in sorted(psutil.pids(), reverse=True):
+            try:
+                # The newest come first: a chain of short ones shall not be a step ahead of the reading.
+                # Not `process_iter`, which remembers processes whose pid was reused since.
+                process = psutil.Process(pid)
+                there.add(pid)
+                started = process.create_time()
+                if started < since - SAME_S:
+                    continue
+                session, parent = os.getsid(pid), process.ppid()
+            except psutil.AccessDenied:
+                continue
+            except (ProcessLookupError, psutil.Error):
+                self._sure = False
+                continue
+            session_of[pid] = session
+            within[session].append(process)
+            below[parent].append(process)
+            root = pid == self.pid and abs(started - since) < SAME_S
+            if root or self._known.get(pid) == process or (session and self._marked(process)):
+                news.append(process)
+        # The pid of a dead leader isn't given away as long as its session has members.
+        for pid in {self.pid, *self._known} - there:
+            news += within[pid]
+        found: dict[int, psutil.Process] = {}
+        while news:
+            process = news.pop()
+            if process.pid in found:
+                continue
+            found[process.pid] = process
+            news += below[process.pid]
+            news += within[process.pid]
+            leader = session_of[process.pid]
+            if leader and leader not in there:
+                news += within[leader]
+        self._known |= found
+        living = [process for process in found.values() if _lives(process)]
+        self._doubt(set(found.values()) - set(living))
+        return sorted(living, key=lambda each: (each.create_time(), each.pid))
+
+    def _marked(self, process: psutil.Process) -> bool:
+        if self._mark is None:
+            return False
+        name, value = self._mark
+        environment: dict[str, str] = {}
         try:
-            # tmux makes each pane's program the leader of a session of its own. A session id that was
-            # reused would belong to a leader that started later.
-            if os.getsid(process.pid) == pid and process.create_time() >= started - SAME_S:
-                found.setdefault(process.pid, process)
+            environment = process.environ()
+        except psutil.AccessDenied:
+            return False
         except (OSError, psutil.Error):
-            continue
-    for process in [p for p in found.values() if p.pid != pid and _spared(p)]:
-        found.pop(process.pid)
-        for child in _children(process):
-            found.pop(child.pid, None)
-    return list(found.values())
+            pass
+        if not environment:
+            self._doubt({process})
+        return bool(environment.get(name) == value)
+
+    def _doubt(self, dead: set[psutil.Process]) -> None:
+        """These may have started somebody just before they ended; zombies that are met again have not."""
+        self._sure = self._sure and dead <= self._zombies
+        self._zombies |= {process for process in dead if _is_zombie(process)}
+
+    async def end(self, grace_s: float) -> list[str]:
+        """End it: SIGTERM, then SIGKILL after `grace_s` seconds.
+
+        Returns what still lived afterwards, in words (nothing, unless the kernel holds it, or it is
+        another user's).
+        """
+        living: list[psutil.Process] = []
+
+        def ask() -> list[psutil.Process]:
+            # While somebody lives who was asked, nobody else needs to be looked for.
+            if not (still := [process for process in living if _lives(process)]):
+                still = self.look()
+                _send((process for process in still if process not in self.asked), signal.SIGTERM)
+                self.asked.update(still)
+            return still
+
+        def kill() -> list[psutil.Process]:
+            found = self.look()
+            _send(found, signal.SIGKILL)
+            return found
+
+        with trio.move_on_after(grace_s) as grace:
+            while living := await trio.to_thread.run_sync(ask):  # noqa: ASYNC110 - nothing tells
+                await trio.sleep(0.03)
+        if not grace.cancelled_caught:
+            return []
+        for _ in range(50):
+            living = await trio.to_thread.run_sync(kill)
+            if not living:
+                return []
+            await trio.sleep(0.05)
+        return [f"{process.pid} ({_name(process)})" for process in living if _lives(process)]
+
+
+def tree(pid: int, started: float) -> list[psutil.Process]:
+    """The process and what belongs to it (see `Family`), those that live, oldest first."""
+    return Family(pid, started).look()
 
 
 def open_files(pid: int, started: float) -> list[Path]:
@@ -91,20 +208,6 @@ def open_files(pid: int, started: float) -> list[Path]:
     return list(found)
 
 
-def _spared(process: psutil.Process) -> bool:
-    try:
-        return process.name().startswith(SPARED)
-    except psutil.Error:
-        return False
-
-
-def _children(process: psutil.Process) -> list[psutil.Process]:
-    try:
-        return list(process.children(recursive=True))
-    except psutil.Error:
-        return []
-
-
 def _send(processes: Iterable[psutil.Process], what: signal.Signals) -> None:
     for process in processes:
         try:
@@ -114,34 +217,20 @@ def _send(processes: Iterable[psutil.Process], what: signal.Signals) -> None:
 
 
 async def end_tree(pid: int, started: float, grace_s: float) -> list[str]:
-    """End a process and all that belongs to it: SIGTERM, then SIGKILL after `grace_s` seconds.
-
-    Returns what still lived afterwards, in words (nothing, unless the kernel holds it).
-    """
-    known: dict[int, psutil.Process] = {}
-
-    def gather() -> list[psutil.Process]:
-        for process in tree(pid, started):
-            known.setdefault(process.pid, process)
-        return [p for p in known.values() if _lives(p)]
-
-    living = await trio.to_thread.run_sync(gather)
-    _send(living, signal.SIGTERM)
-    with trio.move_on_after(grace_s):
-        while living := await trio.to_thread.run_sync(gather):  # noqa: ASYNC110 - nothing tells
-            await trio.sleep(0.03)
-    for _ in range(50):
-        living = await trio.to_thread.run_sync(gather)
-        if not living:
-            return []
-        _send(living, signal.SIGKILL)
-        await trio.sleep(0.05)
-    return [f"{p.pid} ({_name(p)})" for p in living]
+    """End a process and all that belongs to it, as `Family.end` does."""
+    return await Family(pid, started).end(grace_s)
 
 
 def _lives(process: psutil.Process) -> bool:
     try:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.Error:
+        return False
+
+
+def _is_zombie(process: psutil.Process) -> bool:
+    try:
+        return bool(process.status() == psutil.STATUS_ZOMBIE)
     except psutil.Error:
         return False
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 import trio
 
 from agentd.contract import TimedOut
+from agentd.testing.until import until
 from agentd.tools.registry import Call, Result, ToolError
 from agentd.tools.shell import execute
 from tests.unit.tool_calls import Progress, call, living, pids_in
@@ -88,12 +91,36 @@ echo $$ >> pids; echo started; while :; do sleep 100; done
 """
 
 
-@pytest.mark.parametrize("command", ["echo $$ >> pids; echo started; sleep 1000", STUBBORN])
+AWAY = "(setsid sh -c 'echo $$ >> pids; exec sleep 1000' >/dev/null 2>&1 &)"
+"""It has left both its parent and its session."""
+DETACHED = f"""{sys.executable} -c "
+import subprocess
+it = subprocess.Popen(['sleep', '1000'], start_new_session=True, stdout=subprocess.DEVNULL)
+print(it.pid, file=open('pids', 'a'))
+" """
+SUPERVISOR = "trap : TERM; while :; do sleep 1000 & echo $! >> pids; wait; done"
+STUBBORN_AWAY = AWAY.replace("echo", 'trap "" TERM; echo')
+ESCAPES = {
+    "itself": "echo $$ >> pids; echo started; sleep 1000",
+    "stubborn": STUBBORN,
+    "double fork": f"{AWAY}; echo $$ >> pids; sleep 1000",
+    "stubborn double fork": f"{STUBBORN_AWAY}; echo $$ >> pids; sleep 1000",
+    "below a double fork": "(setsid sh -c 'sleep 1000 & echo $! >> pids; wait' &); sleep 1000",
+    "detached": f"{DETACHED}; echo $$ >> pids; sleep 1000",
+    "supervisor": f"setsid bash -c '{SUPERVISOR}' & sleep 1000",
+    "supervisor here": f"bash -c '{SUPERVISOR}' & sleep 1000",
+    "supervisor away": f"(setsid bash -c '{SUPERVISOR}' &); sleep 1000",
+    "a server's name": "cp $(command -v sleep) tmux; ./tmux 1000 & echo $! >> pids; wait",
+    "a name like a server's": "cp $(command -v sleep) screenshot; ./screenshot 1000 & echo $! >> pids; wait",
+}
+
+
+@pytest.mark.parametrize("command", ESCAPES.values(), ids=ESCAPES)
 async def test_cancelling_leaves_nothing_within_two_seconds(tmp_path: Path, command: str) -> None:
     pids: list[int] = []
     async with trio.open_nursery() as nursery:
         nursery.start_soon(shell, tmp_path, command)
-        wanted = command.count(">> pids")
+        wanted = command.count(">> pids") + command.count("'pids', 'a'")
         with trio.fail_after(20):
             while len(pids := pids_in(tmp_path / "work" / "pids")) < wanted:
                 await trio.sleep(0.02)
@@ -102,8 +129,47 @@ async def test_cancelling_leaves_nothing_within_two_seconds(tmp_path: Path, comm
         before = time.monotonic()
         nursery.cancel_scope.cancel()
     assert time.monotonic() - before < 2
-    assert not living(pids)
+    assert not living(pids_in(tmp_path / "work" / "pids")), "those that a supervisor started since, too"
     assert not list((tmp_path / "own" / "tools").iterdir()), "no mark and no output is left"
+
+
+@pytest.mark.parametrize("command", [AWAY, DETACHED], ids=["double fork", "detached"])
+async def test_what_leaves_parent_and_session_ends_with_its_command(tmp_path: Path, command: str) -> None:
+    result = await shell(tmp_path, f"{command}; until [ -s pids ]; do sleep 0.01; done")
+    assert result.text == "[exit status 0; 1 background process ended with it]"
+    [pid] = pids_in(tmp_path / "work" / "pids")
+    assert not living([pid])
+
+
+async def test_a_process_of_another_call_is_not_touched(tmp_path: Path) -> None:
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(shell, tmp_path, f"{AWAY}; sleep 1000")
+        with trio.fail_after(20):
+            while not (pids := pids_in(tmp_path / "work" / "pids")):
+                await trio.sleep(0.02)
+        assert (await shell(tmp_path, "echo on")).text == "on\n[exit status 0]"
+        assert living(pids) == pids
+        nursery.cancel_scope.cancel()
+    assert not living(pids)
+
+
+@pytest.mark.parametrize("question", ["create_time", "environ", "ppid", "status"])
+async def test_a_background_process_that_ends_just_then_is_no_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, question: str
+) -> None:
+    ask = getattr(psutil.Process, question)
+
+    def dies(process: psutil.Process) -> Any:
+        if process.pid in pids_in(tmp_path / "work" / "pids"):
+            process.kill()
+            raise psutil.NoSuchProcess(process.pid)
+        return ask(process)
+
+    monkeypatch.setattr(psutil.Process, question, dies)
+    result = await shell(tmp_path, "sleep 1000 >/dev/null 2>&1 & echo $! > pids")
+    assert result.text.startswith("[exit status 0")
+    monkeypatch.undo()
+    until("it is gone", lambda: not living(pids_in(tmp_path / "work" / "pids")))
 
 
 async def test_what_runs_on_in_the_background_ends_with_its_command(tmp_path: Path) -> None:

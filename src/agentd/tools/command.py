@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import signal
 import subprocess
+import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import psutil
 import trio
 
 from agentd import processes
-from agentd.tools.leftovers import marked
+from agentd.tools.leftovers import CALL, marked
 from agentd.tools.registry import Say, ToolError
 
 GRACE_S = 1.0
@@ -60,12 +60,13 @@ async def run(
     """Run a command to its end, in a session (and process group) of its own.
 
     `mark` is a file that exists while it runs. `out` hears its output; without `errors` standard error is
-    a part of that. When this is cancelled, or the command is over, everything below it is ended: SIGTERM,
-    then SIGKILL after a second.
+    a part of that. When this is cancelled, or the command is over, everything that it started is ended:
+    SIGTERM, then SIGKILL after a second.
 
     Raises:
         ToolError: it can't be started.
     """
+    call = uuid.uuid4().hex
     try:
         process = await trio.lowlevel.open_process(
             list(argv),
@@ -73,19 +74,20 @@ async def run(
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT if errors is None else subprocess.PIPE,
             cwd=cwd,
-            env=dict(env),
+            env={**env, CALL: call},
             start_new_session=True,
         )
     except (OSError, ValueError) as error:
         raise ToolError(f"the command can't be started: {error}") from error
     # Nothing has fetched its status yet, so the pid is its own, even if it has ended already.
     started = processes.start_time(process.pid) or 0.0
-    with marked(mark, process.pid, started):
-        return await _run(process, started, out, errors, given)
+    family = processes.Family(process.pid, started, (CALL, call))
+    with marked(mark, process.pid, started, call):
+        return await _run(process, family, out, errors, given)
 
 
 async def _run(
-    process: trio.Process, started: float, out: Heard, errors: Heard | None, given: bytes | None
+    process: trio.Process, family: processes.Family, out: Heard, errors: Heard | None, given: bytes | None
 ) -> Ended:
     try:
         async with trio.open_nursery() as nursery:
@@ -107,19 +109,15 @@ async def _run(
             with trio.move_on_after(DRAIN_S):
                 await silent.wait()
             nursery.cancel_scope.cancel(reason="the command is over")
-        return Ended(status, await trio.to_thread.run_sync(_others, process.pid, started))
     finally:
         with trio.CancelScope(shield=True):
-            await processes.end_tree(process.pid, started, GRACE_S)
+            await family.end(GRACE_S)
             with trio.move_on_after(1.0):
                 await process.wait()
             for stream in (process.stdin, process.stdout, process.stderr):
                 if stream is not None:
                     await stream.aclose()
-
-
-def _others(pid: int, started: float) -> int:
-    return sum(p.pid != pid and p.status() != psutil.STATUS_ZOMBIE for p in processes.tree(pid, started))
+    return Ended(status, len(family.asked))
 
 
 async def _feed(process: trio.Process, given: bytes) -> None:
