@@ -39,10 +39,39 @@ async def test_it_runs_in_the_workspace_with_a_plain_environment(tmp_path: Path)
     assert f"HOME={tmp_path}" in (await shell(tmp_path, "env")).text
 
 
-@pytest.mark.parametrize(("command", "more"), [("ls", {"cwd": "nowhere"}), ("a\0b", {}), ("x" * 300_000, {})])
-async def test_what_can_not_be_started_says_why(tmp_path: Path, command: str, more: dict[str, Any]) -> None:
-    with pytest.raises(ToolError, match=r"no directory|can't be started"):
-        await shell(tmp_path, command, **more)
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"cwd": "nowhere"}, r"/work/nowhere can't be used: No such file or directory"),
+        ({"cwd": "file"}, r"/work/file is no directory"),
+        ({"cwd": "file/below"}, r"Not a directory"),
+        ({"cwd": "loop"}, r"symbolic links"),
+        ({"cwd": "a" * 5000}, r"^.{300,400}… can't be used: File name too long"),
+        ({"cwd": "a\0b"}, r"`cwd` has a NUL character"),
+        ({"cwd": "\ud800"}, r"`cwd` is no Unicode text"),
+        ({"cwd": "\udc80"}, r"`cwd` is no Unicode text"),
+        ({"command": "touch ran #\0"}, r"`command` has a NUL character"),
+        ({"command": "touch ran # \ud800"}, r"`command` is no Unicode text"),
+        ({"command": "touch ran # \udcff"}, r"`command` is no Unicode text"),
+        ({"command": "touch ran #" + "x" * 300_000}, r"can't be started: .*Argument list too long"),
+        ({"timeout_s": 10**400}, r"`timeout_s` is too large"),
+    ],
+    ids=lambda value: repr(value)[:30],
+)
+async def test_what_nothing_can_be_run_with_says_why(
+    tmp_path: Path, arguments: dict[str, Any], said: str
+) -> None:
+    (work := tmp_path / "work").mkdir()
+    (work / "file").touch()
+    (work / "loop").symlink_to("loop")
+    with pytest.raises(ToolError, match=said) as caught:
+        await execute(call(tmp_path, "execute_shell_command", **{"command": "touch ran", **arguments}))
+    str(caught.value).encode()
+    assert not (work / "ran").exists() and not (tmp_path / "own" / "tools").exists()
+
+
+async def test_a_limit_as_large_as_can_be(tmp_path: Path) -> None:
+    assert (await shell(tmp_path, "echo on", timeout_s=1e308)).text == "on\n[exit status 0]"
 
 
 async def test_progress_is_what_it_says_as_it_says_it(tmp_path: Path) -> None:
