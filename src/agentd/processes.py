@@ -19,9 +19,6 @@ POLL_S = 1.0
 SAME_S = 0.05
 """How much two readings of a process's start time may differ."""
 
-LOOKS = 8
-"""How often the processes are looked through at most, until nobody has ended meanwhile."""
-
 
 def start_time(pid: int) -> float | None:
     """When the process started (seconds since the epoch), or None if there is none."""
@@ -61,36 +58,31 @@ class Family:
     parent has died stay in them), and what carries its mark.
 
     `started` is when it started (seconds since the epoch). `mark` is a variable of its environment with a
-    value that nobody else has: it finds who left both parent and session, since children inherit it. Who
-    leaves both and hides its environment as well is not found. (Only the kernel could tell: as a
-    `PR_SET_CHILD_SUBREAPER` the daemon would become the parent of every orphan, tmux's server among them,
-    without knowing whose each one was, and would have to fetch all their statuses beside trio.)
+    value that nobody else has: it finds who left both parent and session, since children inherit it. A
+    `keeper` is the parent of all who lose theirs, and starts nobody itself: it is ended last.
     """
 
-    def __init__(self, pid: int, started: float, mark: tuple[str, str] | None = None) -> None:
+    def __init__(
+        self, pid: int, started: float, mark: tuple[str, str] | None = None, *, keeper: bool = False
+    ) -> None:
         self.pid = pid
         self.asked: set[psutil.Process] = set()
         """Who was asked to end."""
         self._started = started
         self._boot = psutil.boot_time()
         self._mark = mark
+        self._keeper = keeper
         self._known: dict[int, psutil.Process] = {}
-        self._zombies: set[psutil.Process] = set()
-        self._sure = True
-        """Whether the last look has seen everybody: who ended while it went on may have hidden a child."""
 
     def __repr__(self) -> str:
         return f"<Family of {self.pid}: {len(self._known)} met>"
 
     def look(self) -> list[psutil.Process]:
         """Those that live now, oldest first. What was found before is found again, and all below it."""
-        for _ in range(LOOKS):
-            if (living := self._look()) or self._sure:
-                break
-        return living
+        # A process that forks and ends while the list is read may hide its child once.
+        return self._look() or self._look()
 
     def _look(self) -> list[psutil.Process]:
-        self._sure = True
         there: set[int] = set()
         below: dict[int, list[psutil.Process]] = defaultdict(list)
         within: dict[int, list[psutil.Process]] = defaultdict(list)
@@ -98,9 +90,8 @@ class Family:
         # Whatever belongs to it is younger. (When the clock is set, the start times of all move.)
         since = self._started + psutil.boot_time() - self._boot
         news: list[psutil.Process] = []
-        for pid in sorted(psutil.pids(), reverse=True):
+        for pid in psutil.pids():
             try:
-                # The newest come first: a chain of short ones shall not be a step ahead of the reading.
                 # Not `process_iter`, which remembers processes whose pid was reused since.
                 process = psutil.Process(pid)
                 there.add(pid)
@@ -108,16 +99,13 @@ class Family:
                 if started < since - SAME_S:
                     continue
                 session, parent = os.getsid(pid), process.ppid()
-            except psutil.AccessDenied:
-                continue
-            except (ProcessLookupError, psutil.Error):
-                self._sure = False
+            except (OSError, psutil.Error):
                 continue
             session_of[pid] = session
             within[session].append(process)
             below[parent].append(process)
             root = pid == self.pid and abs(started - since) < SAME_S
-            if root or self._known.get(pid) == process or (session and self._marked(process)):
+            if root or self._known.get(pid) == process or self._marked(process):
                 news.append(process)
         # The pid of a dead leader isn't given away as long as its session has members.
         for pid in {self.pid, *self._known} - there:
@@ -134,29 +122,16 @@ class Family:
             if leader and leader not in there:
                 news += within[leader]
         self._known |= found
-        living = [process for process in found.values() if _lives(process)]
-        self._doubt(set(found.values()) - set(living))
-        return sorted(living, key=lambda each: (each.create_time(), each.pid))
+        return sorted(filter(_lives, found.values()), key=lambda each: (each.create_time(), each.pid))
 
     def _marked(self, process: psutil.Process) -> bool:
         if self._mark is None:
             return False
         name, value = self._mark
-        environment: dict[str, str] = {}
         try:
-            environment = process.environ()
-        except psutil.AccessDenied:
-            return False
+            return bool(process.environ().get(name) == value)
         except (OSError, psutil.Error):
-            pass
-        if not environment:
-            self._doubt({process})
-        return bool(environment.get(name) == value)
-
-    def _doubt(self, dead: set[psutil.Process]) -> None:
-        """These may have started somebody just before they ended; zombies that are met again have not."""
-        self._sure = self._sure and dead <= self._zombies
-        self._zombies |= {process for process in dead if _is_zombie(process)}
+            return False  # a zombie, or another user's
 
     async def end(self, grace_s: float) -> list[str]:
         """End it: SIGTERM, then SIGKILL after `grace_s` seconds.
@@ -176,7 +151,8 @@ class Family:
 
         def kill() -> list[psutil.Process]:
             found = self.look()
-            _send(found, signal.SIGKILL)
+            kept = [process for process in found if process.pid != self.pid]
+            _send(kept if kept and self._keeper else found, signal.SIGKILL)
             return found
 
         with trio.move_on_after(grace_s) as grace:
@@ -224,13 +200,6 @@ async def end_tree(pid: int, started: float, grace_s: float) -> list[str]:
 def _lives(process: psutil.Process) -> bool:
     try:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
-    except psutil.Error:
-        return False
-
-
-def _is_zombie(process: psutil.Process) -> bool:
-    try:
-        return bool(process.status() == psutil.STATUS_ZOMBIE)
     except psutil.Error:
         return False
 

@@ -150,3 +150,21 @@ def test_who_ends_while_the_processes_are_read_hides_no_child(monkeypatch: pytes
         pids, lists = psutil.pids, [[parent.pid]]
         monkeypatch.setattr(psutil, "pids", lambda: lists.pop() if lists else pids())
         assert [p.pid for p in family.look()] == [it.pid]
+
+
+async def test_a_keeper_is_ended_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While it lives, nobody below it can get away."""
+    killed: list[int] = []
+    kill = psutil.Process.kill
+
+    def send(process: psutil.Process, what: int) -> None:
+        killed.append(process.pid)
+        if what == signal.SIGKILL:
+            kill(process)
+
+    monkeypatch.setattr(psutil.Process, "send_signal", send)
+    with program("/bin/sh", "-c", "sleep 60 & echo $!; wait; exec sleep 60") as it:
+        child = int(it.first_line)  # type: ignore[attr-defined]
+        family = processes.Family(it.pid, started(it.pid), keeper=True)
+        assert await family.end(0.0) == []
+        assert killed == [child, it.pid]

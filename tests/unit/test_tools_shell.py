@@ -128,6 +128,8 @@ it = subprocess.Popen(['sleep', '1000'], start_new_session=True, stdout=subproce
 print(it.pid, file=open('pids', 'a'))
 " """
 SUPERVISOR = "trap : TERM; while :; do sleep 1000 & echo $! >> pids; wait; done"
+HIDDEN = AWAY.replace("sh -c", "env -i sh -c")
+"""Its environment doesn't tell whose it is either, as with daemons that write their title over it."""
 STUBBORN_AWAY = AWAY.replace("echo", 'trap "" TERM; echo')
 ESCAPES = {
     "itself": "echo $$ >> pids; echo started; sleep 1000",
@@ -142,6 +144,8 @@ ESCAPES = {
     "a server's name": "cp $(command -v sleep) tmux; ./tmux 1000 & echo $! >> pids; wait",
     "a name like a server's": "cp $(command -v sleep) screenshot; ./screenshot 1000 & echo $! >> pids; wait",
 }
+if LINUX := sys.platform == "linux":
+    ESCAPES["hidden double fork"] = f"{HIDDEN}; echo $$ >> pids; sleep 1000"
 
 
 @pytest.mark.parametrize("command", ESCAPES.values(), ids=ESCAPES)
@@ -162,12 +166,18 @@ async def test_cancelling_leaves_nothing_within_two_seconds(tmp_path: Path, comm
     assert not list((tmp_path / "own" / "tools").iterdir()), "no mark and no output is left"
 
 
-@pytest.mark.parametrize("command", [AWAY, DETACHED], ids=["double fork", "detached"])
+@pytest.mark.parametrize("command", [AWAY, DETACHED, *([HIDDEN] if LINUX else [])])
 async def test_what_leaves_parent_and_session_ends_with_its_command(tmp_path: Path, command: str) -> None:
     result = await shell(tmp_path, f"{command}; until [ -s pids ]; do sleep 0.01; done")
     assert result.text == "[exit status 0; 1 background process ended with it]"
     [pid] = pids_in(tmp_path / "work" / "pids")
     assert not living([pid])
+
+
+async def test_a_command_that_kills_its_keeper_ends_with_it(tmp_path: Path) -> None:
+    result = await shell(tmp_path, "echo $$ > pids; kill -9 $PPID; sleep 1000")
+    assert result.text == "[ended by SIGKILL; 1 background process ended with it]"
+    assert not living(pids_in(tmp_path / "work" / "pids"))
 
 
 async def test_a_process_of_another_call_is_not_touched(tmp_path: Path) -> None:
@@ -217,6 +227,24 @@ async def test_last_words_of_the_background_are_heard(tmp_path: Path) -> None:
 async def test_it_is_in_a_session_of_its_own(tmp_path: Path) -> None:
     text = (await shell(tmp_path, "echo $$; ps -o sid= -p $$")).text.split()
     assert text[0] == text[1] != str(os.getsid(0))
+
+
+async def test_its_keeper_leaves_no_trace_in_it(tmp_path: Path) -> None:
+    descriptors = "for n in {3..30}; do [ -e /dev/fd/$n ] && echo $n; done"
+    signals = "yes | head -n 1; echo ${PIPESTATUS[0]}; (sh -c 'kill $$'; echo $?) 2>/dev/null"
+    result = await shell(tmp_path, f"{descriptors}; {signals}")
+    assert result.text == "y\n141\n143\n[exit status 0]"
+
+
+async def test_no_descriptor_stays_open(tmp_path: Path) -> None:
+    before = psutil.Process().num_fds()
+    for _ in range(3):
+        await shell(tmp_path, "echo on")
+        with pytest.raises(ToolError, match="too long"):
+            await shell(tmp_path, "x" * 300_000)
+        with trio.move_on_after(0.2):
+            await shell(tmp_path, "sleep 1000")
+    assert psutil.Process().num_fds() == before
 
 
 async def test_progress_that_nobody_takes_does_not_hold_it_up(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ async def _end(file: Path) -> None:
     else:
         if abs(boot - psutil.boot_time()) < SAME_BOOT_S:
             # A dead command counts too, even one that nobody has fetched yet: its children may live.
-            family = processes.Family(pid, started, (CALL, call) if call else None)
+            family = processes.Family(pid, started, (CALL, call) if call else None, keeper=True)
             left = await family.end(GRACE_S)
             still = f"; still there: {', '.join(left)}" if left else ""
             if family.asked:
