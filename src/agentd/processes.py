@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
+from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -17,8 +18,6 @@ POLL_S = 1.0
 """Where the system has no pidfd (macOS), a process is looked at this often."""
 SAME_S = 0.05
 """How much two readings of a process's start time may differ."""
-SPARED = ("tmux", "screen", "systemd", "ssh-agent", "dbus-daemon")
-"""Servers that an agent's tool may have been the first to start, but that others live in since."""
 
 
 def start_time(pid: int) -> float | None:
@@ -54,30 +53,124 @@ async def ended(pid: int, started: float) -> None:
         os.close(descriptor)
 
 
-def tree(pid: int, started: float) -> list[psutil.Process]:
-    """The process, its descendants, and what else lives in its session (reparented children do)."""
-    found: dict[int, psutil.Process] = {}
-    try:
-        root = psutil.Process(pid)
-        if abs(root.create_time() - started) < SAME_S:
-            found[pid] = root
-            for child in root.children(recursive=True):
-                found[child.pid] = child
-    except psutil.Error:
-        pass
-    for process in psutil.process_iter():
+class Family:
+    """A process and all that belongs to it: its descendants, the sessions that these lead (children whose
+    parent has died stay in them), and what carries its mark.
+
+    `started` is when it started (seconds since the epoch). `mark` is a variable of its environment with a
+    value that nobody else has: it finds who left both parent and session, since children inherit it. A
+    `keeper` is the parent of all who lose theirs, and starts nobody itself: it is ended last.
+    """
+
+    def __init__(
+        self, pid: int, started: float, mark: tuple[str, str] | None = None, *, keeper: bool = False
+    ) -> None:
+        self.pid = pid
+        self.asked: set[psutil.Process] = set()
+        """Who was asked to end."""
+        self._started = started
+        self._boot = psutil.boot_time()
+        self._mark = mark
+        self._keeper = keeper
+        self._known: dict[int, psutil.Process] = {}
+
+    def __repr__(self) -> str:
+        return f"<Family of {self.pid}: {len(self._known)} met>"
+
+    def look(self) -> list[psutil.Process]:
+        """Those that live now, oldest first. What was found before is found again, and all below it."""
+        # A process that forks and ends while the list is read may hide its child once.
+        return self._look() or self._look()
+
+    def _look(self) -> list[psutil.Process]:
+        there: set[int] = set()
+        below: dict[int, list[psutil.Process]] = defaultdict(list)
+        within: dict[int, list[psutil.Process]] = defaultdict(list)
+        session_of: dict[int, int] = {}
+        # Whatever belongs to it is younger. (When the clock is set, the start times of all move.)
+        since = self._started + psutil.boot_time() - self._boot
+        news: list[psutil.Process] = []
+        for pid in psutil.pids():
+            try:
+                # Not `process_iter`, which remembers processes whose pid was reused since.
+                process = psutil.Process(pid)
+                there.add(pid)
+                started = process.create_time()
+                if started < since - SAME_S:
+                    continue
+                session, parent = os.getsid(pid), process.ppid()
+            except (OSError, psutil.Error):
+                continue
+            session_of[pid] = session
+            within[session].append(process)
+            below[parent].append(process)
+            root = pid == self.pid and abs(started - since) < SAME_S
+            if root or self._known.get(pid) == process or self._marked(process):
+                news.append(process)
+        # The pid of a dead leader isn't given away as long as its session has members.
+        for pid in {self.pid, *self._known} - there:
+            news += within[pid]
+        found: dict[int, psutil.Process] = {}
+        while news:
+            process = news.pop()
+            if process.pid in found:
+                continue
+            found[process.pid] = process
+            news += below[process.pid]
+            news += within[process.pid]
+            leader = session_of[process.pid]
+            if leader and leader not in there:
+                news += within[leader]
+        self._known |= found
+        return sorted(filter(_lives, found.values()), key=lambda each: (each.create_time(), each.pid))
+
+    def _marked(self, process: psutil.Process) -> bool:
+        if self._mark is None:
+            return False
+        name, value = self._mark
         try:
-            # tmux makes each pane's program the leader of a session of its own. A session id that was
-            # reused would belong to a leader that started later.
-            if os.getsid(process.pid) == pid and process.create_time() >= started - SAME_S:
-                found.setdefault(process.pid, process)
+            return bool(process.environ().get(name) == value)
         except (OSError, psutil.Error):
-            continue
-    for process in [p for p in found.values() if p.pid != pid and _spared(p)]:
-        found.pop(process.pid)
-        for child in _children(process):
-            found.pop(child.pid, None)
-    return list(found.values())
+            return False  # a zombie, or another user's
+
+    async def end(self, grace_s: float) -> list[str]:
+        """End it: SIGTERM, then SIGKILL after `grace_s` seconds.
+
+        Returns what still lived afterwards, in words (nothing, unless the kernel holds it, or it is
+        another user's).
+        """
+        living: list[psutil.Process] = []
+
+        def ask() -> list[psutil.Process]:
+            # While somebody lives who was asked, nobody else needs to be looked for.
+            if not (still := [process for process in living if _lives(process)]):
+                still = self.look()
+                _send((process for process in still if process not in self.asked), signal.SIGTERM)
+                self.asked.update(still)
+            return still
+
+        def kill() -> list[psutil.Process]:
+            found = self.look()
+            kept = [process for process in found if process.pid != self.pid]
+            _send(kept if kept and self._keeper else found, signal.SIGKILL)
+            return found
+
+        with trio.move_on_after(grace_s) as grace:
+            while living := await trio.to_thread.run_sync(ask):  # noqa: ASYNC110 - nothing tells
+                await trio.sleep(0.03)
+        if not grace.cancelled_caught:
+            return []
+        for _ in range(50):
+            living = await trio.to_thread.run_sync(kill)
+            if not living:
+                return []
+            await trio.sleep(0.05)
+        return [f"{process.pid} ({_name(process)})" for process in living if _lives(process)]
+
+
+def tree(pid: int, started: float) -> list[psutil.Process]:
+    """The process and what belongs to it (see `Family`), those that live, oldest first."""
+    return Family(pid, started).look()
 
 
 def open_files(pid: int, started: float) -> list[Path]:
@@ -91,20 +184,6 @@ def open_files(pid: int, started: float) -> list[Path]:
     return list(found)
 
 
-def _spared(process: psutil.Process) -> bool:
-    try:
-        return process.name().startswith(SPARED)
-    except psutil.Error:
-        return False
-
-
-def _children(process: psutil.Process) -> list[psutil.Process]:
-    try:
-        return list(process.children(recursive=True))
-    except psutil.Error:
-        return []
-
-
 def _send(processes: Iterable[psutil.Process], what: signal.Signals) -> None:
     for process in processes:
         try:
@@ -114,29 +193,8 @@ def _send(processes: Iterable[psutil.Process], what: signal.Signals) -> None:
 
 
 async def end_tree(pid: int, started: float, grace_s: float) -> list[str]:
-    """End a process and all that belongs to it: SIGTERM, then SIGKILL after `grace_s` seconds.
-
-    Returns what still lived afterwards, in words (nothing, unless the kernel holds it).
-    """
-    known: dict[int, psutil.Process] = {}
-
-    def gather() -> list[psutil.Process]:
-        for process in tree(pid, started):
-            known.setdefault(process.pid, process)
-        return [p for p in known.values() if _lives(p)]
-
-    living = await trio.to_thread.run_sync(gather)
-    _send(living, signal.SIGTERM)
-    with trio.move_on_after(grace_s):
-        while living := await trio.to_thread.run_sync(gather):  # noqa: ASYNC110 - nothing tells
-            await trio.sleep(0.03)
-    for _ in range(50):
-        living = await trio.to_thread.run_sync(gather)
-        if not living:
-            return []
-        _send(living, signal.SIGKILL)
-        await trio.sleep(0.05)
-    return [f"{p.pid} ({_name(p)})" for p in living]
+    """End a process and all that belongs to it, as `Family.end` does."""
+    return await Family(pid, started).end(grace_s)
 
 
 def _lives(process: psutil.Process) -> bool:

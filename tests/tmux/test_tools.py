@@ -34,6 +34,9 @@ input_schema = {{ properties = {{ whom = {{ type = "string" }} }}, required = ["
 command = ["touch", "hidden-ran"]
 """
 STUBBORN = "trap '' TERM; (trap '' TERM; echo $BASHPID > p1; while :; do sleep 9; done) & echo $$ > p2; wait"
+AWAY = "(setsid sh -c 'echo $$ > p1; exec sleep 1000' >/dev/null 2>&1 &); echo $$ > p2; sleep 1000"
+"""One of them has left its parent and its session."""
+either = pytest.mark.parametrize("command", [STUBBORN, AWAY], ids=["stubborn", "away"])
 SOON = 2.0
 """The contract's bound for the end of everything below a tool."""
 
@@ -261,8 +264,9 @@ def client(daemon: Daemon) -> Iterator[McpClient]:
         yield client
 
 
-def test_an_escape_in_the_cli_ends_the_tool(daemon: Daemon, client: McpClient) -> None:
-    call = client.begin_call(SHELL, command=STUBBORN)
+@either
+def test_an_escape_in_the_cli_ends_the_tool(daemon: Daemon, client: McpClient, command: str) -> None:
+    call = client.begin_call(SHELL, command=command)
     pids, now = stubborn(daemon), time.monotonic()
     client.cancel(call)
     gone(pids, now)
@@ -296,8 +300,9 @@ def test_an_interrupt_ends_the_tool(daemon: Daemon, client: McpClient, working: 
         assert turn.finish().code == 130
 
 
-def test_stop_ends_the_tool(daemon: Daemon, client: McpClient) -> None:
-    client.begin_call(SHELL, command=STUBBORN)
+@either
+def test_stop_ends_the_tool(daemon: Daemon, client: McpClient, command: str) -> None:
+    client.begin_call(SHELL, command=command)
     pids, now = stubborn(daemon), time.monotonic()
     assert daemon.run("stop", "demo").stdout == "stopped demo-work\n"
     assert not any(map(alive, pids)), "stop returns when nothing is left"
@@ -326,8 +331,11 @@ def test_the_daemons_end_ends_the_tool_and_says_so(daemon: Daemon, client: McpCl
     assert client.call(SHELL, command="echo on") == ("on\n[exit status 0]", False), "the token is still good"
 
 
-def test_what_a_killed_daemon_left_running_is_ended_by_the_next(daemon: Daemon, client: McpClient) -> None:
-    call = client.begin_call(SHELL, command=STUBBORN)
+@either
+def test_what_a_killed_daemon_left_running_is_ended_by_the_next(
+    daemon: Daemon, client: McpClient, command: str
+) -> None:
+    call = client.begin_call(SHELL, command=command)
     pids = stubborn(daemon)
     daemon.end(signal.SIGKILL)
     text = client.answer(call)["content"][0]["text"]

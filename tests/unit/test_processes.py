@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -10,9 +11,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
+import pytest
 import trio
 
 from agentd import processes
+from agentd.testing.processes import alive
+from agentd.testing.until import until
+from tests.unit.tool_calls import pids_in
 
 SLEEP = [sys.executable, "-S", "-c", "import time; print(flush=True); time.sleep(60)"]
 
@@ -86,3 +91,80 @@ async def test_a_reused_pid_is_not_touched() -> None:
     with program() as it:
         assert await processes.end_tree(it.pid, started(it.pid) + 100, 0.1) == []
         assert it.poll() is None
+
+
+async def test_another_process_of_the_same_number_and_its_session_are_not_touched() -> None:
+    """It started later than the one that is meant: so did all in its session."""
+    with program("/bin/sh", "-c", "sleep 60 & echo $!; wait") as it:
+        child = int(it.first_line)  # type: ignore[attr-defined]
+        assert await processes.end_tree(it.pid, started(it.pid) - 100, 0.1) == []
+        assert it.poll() is None and alive(child)
+        psutil.Process(child).kill()
+
+
+def test_what_has_left_parent_and_session_is_found_by_its_mark_alone(tmp_path: Path) -> None:
+    script = f"(setsid sh -c 'echo $$ > {tmp_path}/away; exec sleep 60' >/dev/null &); echo up; exec sleep 9"
+    with program("/usr/bin/env", "FAMILY=ours", "/bin/sh", "-c", script) as it:
+        [away] = until("it is away", lambda: pids_in(tmp_path / "away"))
+        try:
+            at = started(it.pid)
+            for mark, found in ("ours", {it.pid, away}), ("theirs", {it.pid}):
+                assert {p.pid for p in processes.Family(it.pid, at, ("FAMILY", mark)).look()} == found
+            assert [p.pid for p in processes.tree(it.pid, at)] == [it.pid]
+        finally:
+            psutil.Process(away).kill()
+
+
+def test_below_what_was_found_once_all_is_found(tmp_path: Path) -> None:
+    """A child in a session of its own, whose parent has died since, starts others and ends."""
+    middle = "sleep 60 & echo $! > late"
+    script = f"setsid sh -c 'echo $$ > middle; read go; {middle}' < go & echo up; exec sleep 60"
+    os.mkfifo(tmp_path / "go")
+    with program("/bin/sh", "-c", f"cd {tmp_path}; {script}") as it, (tmp_path / "go").open("w") as go:
+        [pid] = until("the middle is there", lambda: pids_in(tmp_path / "middle"))
+        family = processes.Family(it.pid, started(it.pid))
+        assert [p.pid for p in family.look()] == [it.pid, pid]
+        it.kill()
+        it.wait()
+        go.write("go\n")
+        go.flush()
+        [late] = until("the middle is over", lambda: not alive(pid) and pids_in(tmp_path / "late"))
+        assert [p.pid for p in family.look()] == [late]
+        psutil.Process(late).kill()
+
+
+def test_a_clock_that_is_set_hides_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    with program() as it:
+        family = processes.Family(it.pid, started(it.pid))
+        boot, create_time = psutil.boot_time, psutil.Process.create_time
+        monkeypatch.setattr(psutil, "boot_time", lambda: boot() - 3600)
+        monkeypatch.setattr(psutil.Process, "create_time", lambda process: create_time(process) - 3600)
+        assert [p.pid for p in family.look()] == [it.pid]
+
+
+def test_who_ends_while_the_processes_are_read_hides_no_child(monkeypatch: pytest.MonkeyPatch) -> None:
+    with program() as parent:
+        pass
+    with program() as it:
+        family = processes.Family(it.pid, started(it.pid))
+        pids, lists = psutil.pids, [[parent.pid]]
+        monkeypatch.setattr(psutil, "pids", lambda: lists.pop() if lists else pids())
+        assert [p.pid for p in family.look()] == [it.pid]
+
+
+async def test_a_keeper_is_ended_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While it lives, nobody below it can get away."""
+    killed: list[int] = []
+    kill = psutil.Process.kill
+
+    def send(process: psutil.Process, what: int) -> None:
+        killed.append(process.pid)
+        if what == signal.SIGKILL:
+            kill(process)
+
+    monkeypatch.setattr(psutil.Process, "send_signal", send)
+    with program("/bin/sh", "-c", "sleep 60 & echo $!; wait; exec sleep 60") as it:
+        child = int(it.first_line)  # type: ignore[attr-defined]
+        family = processes.Family(it.pid, started(it.pid), keeper=True)
+        assert await family.end(0.0) == []
+        assert killed == [child, it.pid]

@@ -11,7 +11,7 @@ import pytest
 import trio
 
 from agentd.config import CustomTool
-from agentd.tools.custom import execute
+from agentd.tools.custom import ERRORS_SHOWN, execute
 from agentd.tools.registry import Result, ToolError
 from tests.unit.tool_calls import Progress, call, living, pids_in
 
@@ -40,6 +40,12 @@ async def test_a_failure_says_everything(tmp_path: Path) -> None:
     tool = python("import sys; print('half'); print('no space', file=sys.stderr); sys.exit(3)")
     result = await execute(tool, call(tmp_path, "mine"))
     assert result == Result("half\nno space\n[exit status 3]", is_error=True)
+
+
+async def test_errors_that_are_no_text_are_shown_in_no_more_bytes(tmp_path: Path) -> None:
+    tool = python("import os, sys; os.write(2, b'\\xff' * 100_000); sys.exit(3)")
+    text = (await execute(tool, call(tmp_path, "mine"))).text
+    assert text == "\N{REPLACEMENT CHARACTER}" * (ERRORS_SHOWN // 3) + "\n[exit status 3]"
 
 
 async def test_arguments_need_not_be_read(tmp_path: Path) -> None:

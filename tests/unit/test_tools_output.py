@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -53,6 +55,50 @@ def test_what_is_no_text_is_shown_all_the_same(tmp_path: Path) -> None:
     assert fed(tmp_path, b"a\xffb", 9).text() == "a\N{REPLACEMENT CHARACTER}b"
 
 
+@pytest.mark.parametrize("whole", ["é", "€", "🦉"])
+@pytest.mark.parametrize("cap", range(20, 36, 2))
+def test_wherever_the_cut_goes_through_a_character(tmp_path: Path, cap: int, whole: str) -> None:
+    shown = fed(tmp_path, f"a{whole * 40}b".encode(), 5, cap=cap).text()
+    assert "\N{REPLACEMENT CHARACTER}" not in shown
+    assert shown.startswith(f"a{whole}") and shown.endswith(f"{whole}b")
+
+
+ALPHABETS = {
+    "no text": [b"\xff"],
+    "continuations": [b"\x80"],
+    "mixed": [b"a", b"\n", "é".encode(), "€".encode(), "🦉".encode(), b"\xff", b"\x80", b"\xe2", b"\xf0\x9f"],
+    "text": [b"a", "é".encode(), "🦉".encode()],
+}
+
+
+@pytest.mark.parametrize("alphabet", ALPHABETS.values(), ids=ALPHABETS)
+@pytest.mark.parametrize("seed", range(50))
+def test_no_more_is_shown_than_the_cap_and_the_count_adds_up(
+    tmp_path: Path, alphabet: list[bytes], seed: int
+) -> None:
+    random = Random(seed)
+    data = b"".join(random.choices(alphabet, k=random.randrange(120)))
+    cap = random.randrange(20, 60, 2)
+    output = fed(tmp_path, data, random.randrange(1, 50), cap=cap)
+    shown = output.text()
+    match = re.search(r"\n\[… (\d+) bytes are left out here; the whole output is in .+ …\]\n", shown)
+    if match is None:
+        assert bytes_of(shown) == len(data) and len(shown.encode()) <= cap
+        return
+    head, tail = shown[: match.start()], shown[match.end() :]
+    assert len((head + tail).encode()) <= cap
+    assert bytes_of(head) + int(match[1]) + bytes_of(tail) == len(data)
+    assert data.startswith(head.partition("\N{REPLACEMENT CHARACTER}")[0].encode())
+    assert data.endswith(tail.rpartition("\N{REPLACEMENT CHARACTER}")[2].encode())
+    assert min(len(head.encode()), len(tail.encode())) > cap // 2 - 7, "what could be shown is"
+    assert output.file.read_bytes() == data
+
+
+def bytes_of(shown: str) -> int:
+    """How many bytes of output this was: a mark stands for one."""
+    return sum(1 if char == "\N{REPLACEMENT CHARACTER}" else len(char.encode()) for char in shown)
+
+
 def test_an_endless_output_does_not_fill_the_disk(tmp_path: Path) -> None:
     output = fed(tmp_path, b"y" * 1000, 64, cap=20, whole=100)
     assert output.file.stat().st_size == 100
@@ -74,6 +120,25 @@ def test_the_files_together_do_not_fill_the_disk(tmp_path: Path) -> None:
         output.add(b"x" * 40)
         output.close()
     assert sorted(file.name for file in tmp_path.iterdir()) == ["2.out", "3.out", "4.out"]
+
+
+def test_the_file_of_a_call_that_runs_stays(tmp_path: Path) -> None:
+    running = Output(tmp_path / "running.out", cap=2, whole=100)
+    running.add(b"x" * 90)
+    os.utime(running.file, (1, 1))
+    for number in range(KEPT_FILES + 3):
+        other = Output(tmp_path / f"{number}.out", cap=2, whole=100)
+        other.add(b"y" * 90)
+        other.close()
+    running.add(b"z" * 5)
+    assert "the whole output is in" in running.text()
+    assert running.file.read_bytes() == b"x" * 90 + b"z" * 5
+    running.close()
+    os.utime(running.file, (1, 1))
+    newest = Output(tmp_path / "newest.out", cap=2, whole=100)
+    newest.add(b"more than that")
+    newest.close()
+    assert not running.file.exists(), "it is over"
 
 
 def test_a_disk_without_room_ends_no_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import logging
+import os
 import signal
 import subprocess
+import sys
+import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import psutil
 import trio
 
 from agentd import processes
-from agentd.tools.leftovers import marked
+from agentd.tools.leftovers import CALL, marked
 from agentd.tools.registry import Say, ToolError
 
+log = logging.getLogger(__name__)
+
+KEEPER = Path(__file__).with_name("keeper.py")
+NOT_STARTED = "the command can't be started"
 GRACE_S = 1.0
 """From SIGTERM to SIGKILL."""
 DRAIN_S = 0.2
 """How long what a command left behind may still write when the command itself is over."""
+ALONE_S = 0.05
+"""How long a keeper with nobody left may take to end: then nobody needs to be asked to."""
 SAY_EVERY_S = 0.2
 """Progress is told at most this often; what came meanwhile is told together."""
 SAID = 2048
@@ -57,36 +66,60 @@ async def run(
     errors: Heard | None = None,
     given: bytes | None = None,
 ) -> Ended:
-    """Run a command to its end, in a session (and process group) of its own.
+    """Run a command to its end, below a keeper, in a session (and process group) of its own.
 
     `mark` is a file that exists while it runs. `out` hears its output; without `errors` standard error is
-    a part of that. When this is cancelled, or the command is over, everything below it is ended: SIGTERM,
-    then SIGKILL after a second.
+    a part of that. When this is cancelled, or the command is over, everything that it started is ended:
+    SIGTERM, then SIGKILL after a second.
 
     Raises:
         ToolError: it can't be started.
     """
+    call = uuid.uuid4().hex
     try:
-        process = await trio.lowlevel.open_process(
-            list(argv),
-            stdin=subprocess.DEVNULL if given is None else subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT if errors is None else subprocess.PIPE,
-            cwd=cwd,
-            env=dict(env),
-            start_new_session=True,
-        )
+        process, report = await _start(argv, cwd, {**env, CALL: call}, errors is not None, given is not None)
     except (OSError, ValueError) as error:
-        raise ToolError(f"the command can't be started: {error}") from error
+        raise ToolError(f"{NOT_STARTED}: {error}") from error
     # Nothing has fetched its status yet, so the pid is its own, even if it has ended already.
     started = processes.start_time(process.pid) or 0.0
-    with marked(mark, process.pid, started):
-        return await _run(process, started, out, errors, given)
+    family = processes.Family(process.pid, started, (CALL, call), keeper=True)
+    with marked(mark, process.pid, started, call):
+        return await _run(process, report, family, out, errors, given)
+
+
+async def _start(
+    argv: Sequence[str], cwd: Path, env: Mapping[str, str], errors: bool, given: bool
+) -> tuple[trio.Process, trio.lowlevel.FdStream]:
+    """The command's keeper, and where it reports how the command ended."""
+    reading, writing = os.pipe()
+    try:
+        process = await trio.lowlevel.open_process(
+            [sys.executable, "-I", "-S", str(KEEPER), str(writing), *argv],
+            stdin=subprocess.PIPE if given else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE if errors else subprocess.STDOUT,
+            cwd=cwd,
+            env=env,
+            pass_fds=[writing],
+            start_new_session=True,
+        )
+    except BaseException:
+        os.close(reading)
+        raise
+    finally:
+        os.close(writing)
+    return process, trio.lowlevel.FdStream(reading)
 
 
 async def _run(
-    process: trio.Process, started: float, out: Heard, errors: Heard | None, given: bytes | None
+    process: trio.Process,
+    report: trio.lowlevel.FdStream,
+    family: processes.Family,
+    out: Heard,
+    errors: Heard | None,
+    given: bytes | None,
 ) -> Ended:
+    said = bytearray()
     try:
         async with trio.open_nursery() as nursery:
             silent = trio.Event()
@@ -103,23 +136,28 @@ async def _run(
             nursery.start_soon(read)
             if given is not None:
                 nursery.start_soon(_feed, process, given)
-            status = await process.wait()
+            while not said.endswith(b"\n") and (data := await report.receive_some(BLOCK)):
+                said += data
             with trio.move_on_after(DRAIN_S):
                 await silent.wait()
+            with trio.move_on_after(ALONE_S):
+                await process.wait()
             nursery.cancel_scope.cancel(reason="the command is over")
-        return Ended(status, await trio.to_thread.run_sync(_others, process.pid, started))
     finally:
         with trio.CancelScope(shield=True):
-            await processes.end_tree(process.pid, started, GRACE_S)
+            if left := await family.end(GRACE_S):
+                log.warning("still alive after SIGKILL, of a tool's command: %s", ", ".join(left))
             with trio.move_on_after(1.0):
                 await process.wait()
-            for stream in (process.stdin, process.stdout, process.stderr):
+            for stream in (process.stdin, process.stdout, process.stderr, report):
                 if stream is not None:
                     await stream.aclose()
-
-
-def _others(pid: int, started: float) -> int:
-    return sum(p.pid != pid and p.status() != psutil.STATUS_ZOMBIE for p in processes.tree(pid, started))
+    line = said.decode(errors="replace").partition("\n")[0]
+    if line and not line.lstrip("-").isdigit():
+        raise ToolError(f"{NOT_STARTED}: {line}")
+    # A command that has killed its keeper tells nothing.
+    status = int(line or process.returncode or 0)
+    return Ended(status, sum(each.pid != process.pid for each in family.asked))
 
 
 async def _feed(process: trio.Process, given: bytes) -> None:

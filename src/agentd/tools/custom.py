@@ -10,7 +10,7 @@ from functools import partial
 
 from agentd.config import Config, CustomTool
 from agentd.tools.command import Telling, run
-from agentd.tools.output import Output
+from agentd.tools.output import Output, last
 from agentd.tools.registry import Call, Result, Route, TimeoutClass, Tool
 from agentd.tools.shell import mark, output_file
 
@@ -44,7 +44,7 @@ async def execute(custom: CustomTool, call: Call) -> Result:
         ended = await telling.while_running(command)
         if ended.status == 0:
             return Result(output.text())
-        parts = [output.text().rstrip("\n"), errors.decode("utf-8", "replace").rstrip("\n"), f"[{ended}]"]
+        parts = [output.text().rstrip("\n"), last(errors, ERRORS_SHOWN).rstrip("\n"), f"[{ended}]"]
         return Result("\n".join(part for part in parts if part), is_error=True)
     finally:
         output.close()

@@ -17,17 +17,20 @@ from agentd.tmux.terminal import write_private
 
 log = logging.getLogger(__name__)
 
+CALL = "AGENTD_CALL"
+"""A variable in the environment of all that a command starts; each command has a value of its own."""
 GRACE_S = 1.0
 SAME_BOOT_S = 60.0
 """The time of the boot moves a little when the clock is set."""
 
 
 @contextmanager
-def marked(file: Path, pid: int, started: float) -> Iterator[None]:
-    """The command runs, as long as this block is not left."""
+def marked(file: Path, pid: int, started: float, call: str) -> Iterator[None]:
+    """The command runs, as long as this block is not left. `call` is the value of its CALL."""
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        write_private(file, json.dumps({"pid": pid, "started": started, "boot": psutil.boot_time()}))
+        boot = psutil.boot_time()
+        write_private(file, json.dumps({"pid": pid, "started": started, "boot": boot, "call": call}))
     except OSError as error:
         # A command that can't be marked runs all the same: only a killed daemon would miss it.
         log.warning("%s can't be written: %s", file, error)
@@ -49,14 +52,15 @@ async def _end(file: Path) -> None:
     try:
         mark = json.loads(file.read_text(encoding="utf-8"))
         pid, started, boot = int(mark["pid"]), float(mark["started"]), float(mark["boot"])
+        call = str(mark.get("call", ""))
     except (OSError, ValueError, TypeError, KeyError):
         pass  # half a mark: the daemon was killed before the command could do much
     else:
-        now = processes.start_time(pid)
-        # A dead command counts too, even one that nobody has fetched yet: its children may live.
-        reused = now is not None and abs(now - started) > processes.SAME_S
-        if not reused and abs(boot - psutil.boot_time()) < SAME_BOOT_S and processes.tree(pid, started):
-            left = await processes.end_tree(pid, started, GRACE_S)
+        if abs(boot - psutil.boot_time()) < SAME_BOOT_S:
+            # A dead command counts too, even one that nobody has fetched yet: its children may live.
+            family = processes.Family(pid, started, (CALL, call) if call else None, keeper=True)
+            left = await family.end(GRACE_S)
             still = f"; still there: {', '.join(left)}" if left else ""
-            log.warning("ended what a killed daemon left running: %s%s", pid, still)
+            if family.asked:
+                log.warning("ended what a killed daemon left running: %s%s", pid, still)
     file.unlink(missing_ok=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import shutil
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -40,15 +41,19 @@ SCHEMA: Mapping[str, Any] = {
     "additionalProperties": False,
 }
 
+PATH_SHOWN = 300
+"""How much of a path an error shows."""
+
 
 async def execute(call: Call) -> Result:
-    """Raises ToolError for a bad directory, TimedOut when the caller's own `timeout_s` has passed."""
-    cwd = call.caller.workspace / call.arguments.get("cwd", "")
-    if not cwd.is_dir():
-        raise ToolError(f"{cwd} is no directory")
+    """Raises ToolError for arguments that nothing can be run with, TimedOut when the caller's own
+    `timeout_s` has passed."""
+    command = _passable("command", call.arguments["command"])
+    cwd = _directory(call.caller.workspace / _passable("cwd", call.arguments.get("cwd", "")))
+    timeout = call.arguments.get("timeout_s")
+    limit_s = _seconds(timeout)
     environment = {**call.caller.environment, "TERM": "dumb", "PAGER": "cat"}
     shell = shutil.which("bash", path=environment.get("PATH")) or "/bin/sh"
-    timeout = call.arguments.get("timeout_s")
     output = Output(output_file(call))
     call.so_far = output.text
     telling = Telling(call.say)
@@ -58,8 +63,8 @@ async def execute(call: Call) -> Result:
         telling.hear(data)
 
     try:
-        with trio.move_on_after(math.inf if timeout is None else float(timeout)):
-            argv = [shell, "-c", call.arguments["command"]]
+        with trio.move_on_after(limit_s):
+            argv = [shell, "-c", command]
             ended = await telling.while_running(
                 run(argv, cwd=cwd, env=environment, mark=mark(call), out=heard)
             )
@@ -70,6 +75,38 @@ async def execute(call: Call) -> Result:
         output.close()
     what = "the caller's own timeout_s passed; the command was ended, with everything below it"
     raise TimedOut(Layer.WORKFLOW, what, session=call.caller.name, timeout_s=timeout, tool=call.tool)
+
+
+def _passable(name: str, text: str) -> str:
+    """What the system takes as an argument or a path."""
+    if "\0" in text:
+        raise ToolError(f"`{name}` has a NUL character; nothing was run")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ToolError(f"`{name}` is no Unicode text ({error.reason}); nothing was run") from error
+    return text
+
+
+def _directory(path: Path) -> Path:
+    try:
+        found = stat.S_ISDIR(path.stat().st_mode)
+    except OSError as error:
+        raise ToolError(f"{_short(path)} can't be used: {error.strerror}; nothing was run") from error
+    if not found:
+        raise ToolError(f"{_short(path)} is no directory; nothing was run")
+    return path
+
+
+def _short(path: Path) -> str:
+    return text if len(text := str(path)) < PATH_SHOWN else f"{text[:PATH_SHOWN]}…"
+
+
+def _seconds(timeout: float | None) -> float:
+    try:
+        return math.inf if timeout is None else float(timeout)
+    except OverflowError as error:
+        raise ToolError("`timeout_s` is too large; leave it out for no limit. Nothing was run") from error
 
 
 def output_file(call: Call) -> Path:
