@@ -66,10 +66,11 @@ class ToolRoutes:
 
     async def list(self, request: Request) -> Response:
         agent = self._agent(request)
-        agent.tell(fx.BridgeReady())
         policy = self._policy()
         tools = [tool.public(policy) for tool in self._registry.offered(agent.name)]
-        return JSONResponse({"agent": agent.name, "tools": tools})
+        answer = JSONResponse({"agent": agent.name, "tools": tools})
+        agent.tell(fx.BridgeReady())  # not before there is an answer: a prompt would go in without tools
+        return answer
 
     async def cancel(self, request: Request) -> Response:
         """The client says why it is about to close a call's request: which layer it was."""
@@ -95,22 +96,18 @@ class ToolRoutes:
         tool = self._registry.find(name, route)
         if tool is None:
             raise Refused(404, "unknown", f"there is no {route} tool {name!r}")
-        if not self._registry.enabled(tool, agent.name):
-            raise Refused(
-                403,
-                "forbidden",
-                f"{name} isn't enabled for {agent.name}; the config's [bridge] tools names those that are",
-            )
-        if self._supervisor.closing:
-            raise Refused(503, "closing", "the daemon is about to end")
+        id = request.headers.get(CALL, uuid.uuid4().hex)
+        self._admit(request, agent, tool, id)
         arguments = await self._arguments(request, tool)
-        id = self._id(request)
 
         async def work(send: SendEvent) -> Result:
             async def say(progress: float, message: str) -> None:
                 await send("progress", {"progress": progress, "total": None, "message": message})
 
             native = agent.adapter.native_timeout
+            # Again, and up to the call's registration nothing is awaited: whoever ends an agent finds the
+            # call, or the call finds that it ended.
+            self._admit(request, agent, tool, id)
             return await self._execution.run(
                 tool,
                 self._caller(agent),
@@ -124,7 +121,11 @@ class ToolRoutes:
         if wants_events(request):
 
             async def produce(send: SendEvent) -> None:
-                await send("result", vars(await work(send)))
+                try:
+                    result = await work(send)
+                except Refused as error:  # the answer has begun
+                    result = Result(f"{error}; nothing was run", is_error=True)
+                await send("result", vars(result))
 
             return EventStream(produce)
 
@@ -155,13 +156,21 @@ class ToolRoutes:
         environment = {**self._environment, **mine}
         return Caller(owner.name, Path(owner.life.row.cwd), owner.life.folder, environment)
 
-    def _id(self, request: Request) -> str:
-        named = request.headers.get(CALL)
-        if named is None:
-            return uuid.uuid4().hex
-        if not _ID.match(named) or any(call.id == named for call in self._execution.calls.of()):
+    def _admit(self, request: Request, agent: Owner, tool: Tool, id: str) -> None:
+        """Refuse a call that may not run, as things are now. It was asked before its body was read, and a
+        body may take as long as its client likes."""
+        self._agent(request)  # the token is still good
+        if not self._registry.enabled(tool, agent.name):
+            raise Refused(
+                403,
+                "forbidden",
+                f"{tool.name} isn't enabled for {agent.name}; "
+                "the config's [bridge] tools names those that are",
+            )
+        if self._supervisor.closing:
+            raise Refused(503, "closing", "the daemon is about to end")
+        if not _ID.match(id) or any(call.id == id for call in self._execution.calls.of()):
             raise Refused(400, "usage", f"`{CALL}` must be a new name of a-z, A-Z, 0-9, _ and -")
-        return named
 
     async def _arguments(self, request: Request, tool: Tool) -> Mapping[str, Any]:
         raw = bytearray()
