@@ -19,7 +19,7 @@ from agentd.agents.supervisor import Supervisor
 from agentd.api.refusals import Refused
 from agentd.api.stream import EventStream, SendEvent, wants_events
 from agentd.contract import Layer, Policy
-from agentd.tools import schema
+from agentd.tools import checking
 from agentd.tools.execution import Execution
 from agentd.tools.registry import Caller, Registry, Result, Route, Tool
 
@@ -180,11 +180,11 @@ class ToolRoutes:
                 raise Refused(413, "usage", f"the arguments take more than {LARGEST} bytes")
         try:
             arguments = json.loads(bytes(raw) or b"{}", parse_constant=_not_json)
-            if isinstance(arguments, dict):
-                json.dumps(arguments, allow_nan=False)  # 1e999 is infinite as well
+            # 1e999 is infinite as well, and half a character (a lone surrogate) is no text.
+            json.dumps(arguments, allow_nan=False, ensure_ascii=False).encode()
         except (ValueError, RecursionError) as error:
-            raise Refused(400, "usage", f"the arguments are no JSON: {error}") from error
-        if problem := schema.wrong(tool.input_schema, arguments):
+            raise Refused(400, "usage", f"the arguments are no JSON: {_said(error)}") from error
+        if problem := await checking.problem(tool, arguments, len(raw)):
             raise Refused(422, "arguments", f"bad arguments of {tool.name}, nothing was run: {problem}")
         if not isinstance(arguments, dict):
             raise Refused(422, "arguments", f"the arguments of {tool.name} must be a JSON object")
@@ -193,3 +193,10 @@ class ToolRoutes:
 
 def _not_json(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is no JSON number (NaN and infinity are none)")
+
+
+def _said(error: Exception) -> str:
+    """What is wrong, without the half character itself, which no answer could hold."""
+    if isinstance(error, UnicodeEncodeError):
+        return f"a lone surrogate (\\u{ord(error.object[error.start]):04x}) is half a character"
+    return str(error)
