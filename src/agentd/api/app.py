@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 import re
@@ -35,6 +36,7 @@ from agentd.screen import Dialog
 from agentd.tmux.sanitise import sanitise
 from agentd.tmux.server import TmuxError
 
+log = logging.getLogger(__name__)
 _ID = re.compile(r"[A-Za-z0-9_-]{16,64}\Z")
 
 
@@ -89,6 +91,7 @@ class Api:
                 TmuxError: _tmux_error,
                 Unwritable: _unwritable,
                 HTTPException: _http_error,
+                Exception: _failed,
             },
         )
 
@@ -385,3 +388,11 @@ async def _unwritable(request: Request, error: Exception) -> Response:
 async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     return _error(error.status_code, f"http_{error.status_code}", error.detail)
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    """A fault of ours: the client is told that there was one, the log where."""
+    log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    while isinstance(error, ExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return _error(500, "internal", f"the daemon failed ({type(error).__name__}: {error}); its log says where")
