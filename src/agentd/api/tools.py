@@ -104,7 +104,6 @@ class ToolRoutes:
             async def say(progress: float, message: str) -> None:
                 await send("progress", {"progress": progress, "total": None, "message": message})
 
-            native = agent.adapter.native_timeout
             # Again, and up to the call's registration nothing is awaited: whoever ends an agent finds the
             # call, or the call finds that it ended.
             self._admit(request, agent, tool, id)
@@ -115,7 +114,7 @@ class ToolRoutes:
                 say,
                 id=id,
                 use=request.headers.get(USE),
-                provider_mcp_s=self._policy().mcp.value_s if native else None,
+                provider_mcp_s=agent.life.mcp_timeout_s,
             )
 
         if wants_events(request):
