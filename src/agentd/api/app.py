@@ -21,7 +21,7 @@ from agentd import __version__
 from agentd.adapter import Adapter
 from agentd.agents import effects as fx
 from agentd.agents.dialogs import DialogError
-from agentd.agents.owner import Owner
+from agentd.agents.owner import TOOLS_HOLD_S, Owner
 from agentd.agents.supervisor import Supervisor, TargetError
 from agentd.api import asked
 from agentd.api.following import Awaited, Follower
@@ -194,15 +194,17 @@ class Api:
     async def interrupt(self, request: Request) -> Response:
         body = await asked.json_object(request)
         owner = self._owner(request, cwd=asked.text(body, "cwd"))
-        memory = owner.machine.memory
+        memory, calls = owner.machine.memory, self._supervisor.services.calls
         turn = memory.turn.id if memory.turn else None
         running = bool(memory.turn or memory.delivery)
+        # Its tools end whatever becomes of a turn: there may be none, it may be asked to end already.
+        by, hold_s = "by agentd interrupt", TOOLS_HOLD_S if running else 0.0
+        ended = calls.cancel(owner.name, by, hold_s=hold_s)
         if running:
             await owner.ask(fx.Interrupt("agentd interrupt"))
-        elif self._supervisor.services.calls.cancel(owner.name, "by agentd interrupt"):
-            # A tool that outlived the turn it was called in.
-            running = True
-            await self._supervisor.services.calls.gone(owner.name)
+            ended += calls.cancel(owner.name, by, hold_s=hold_s)
+        await calls.gone(owner.name)
+        running = running or bool(ended)
         return JSONResponse({"agent": owner.name, "interrupted": running, "turn": turn})
 
     async def answer(self, request: Request) -> Response:
