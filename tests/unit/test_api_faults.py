@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from agentd.api.app import Api
-from agentd.api.stream import EventStream, SendEvent
+from agentd.api.stream import CancelOnDisconnect, EventStream, SendEvent
 
 
 async def asked(work: Any) -> list[dict[str, Any]]:
@@ -65,3 +65,20 @@ async def test_a_fault_in_a_stream_is_in_the_log(caplog: pytest.LogCaptureFixtur
         sent = await asked(work)
     assert [message["type"] for message in sent] == ["http.response.start", "http.response.body"]
     assert "in produce" in caplog.text
+
+
+async def test_a_client_that_leaves_is_heard_behind_all_that_it_sent() -> None:
+    pieces = [{"type": "http.request", "body": b"x", "more_body": True}] * 1000
+    said = iter([*pieces, {"type": "http.disconnect"}])
+
+    async def receive() -> Any:
+        return next(said)
+
+    async def reads_nothing(scope: Any, receive: Any, send: Any) -> None:
+        await trio.sleep_forever()
+
+    async def send(message: Any) -> None:
+        raise AssertionError("there is nobody to answer")
+
+    with trio.fail_after(20):
+        await CancelOnDisconnect(reads_nothing)({"type": "http"}, receive, send)
