@@ -48,6 +48,7 @@ class Cursor:
             "that a leading space defuses / ! & @ ?, and U+2800 the words `exit` and `quit`",
             "whether the hook of a prompt typed into a running turn fires at Enter or when it is taken in",
             "`${env:NAME}` in mcp.json, and whether a server inherits the environment",
+            "that MCP servers start before the first prompt, which waits for agentd's, 15 s at the most",
             "the wording of the questions about an edit and about a project's MCP servers",
             "login, limit and update screens beyond their first lines",
             "whether an interrupted prompt comes back as a draft",

@@ -55,7 +55,15 @@ def launch(request: LaunchRequest) -> Launch:
     env = {hook.SPOOL: str(request.spool)}
     if request.bridge:
         env.update(request.bridge.env)
-    return Launch(argv=(*argv, *request.args), env=env, session_id=session, search=True)
+    return Launch(
+        argv=(*argv, *request.args),
+        env=env,
+        session_id=session,
+        search=True,
+        # Others saw it start the project's servers before the first prompt. Should it not, or should a person
+        # not allow the server, the prompt goes in a little later, with a warning.
+        await_bridge=True,
+    )
 
 
 def wanted(request: LaunchRequest) -> tuple[Wanted, ...]:

@@ -45,7 +45,9 @@ def launch(request: LaunchRequest, native: NativeSetting | None) -> Launch:
         # Inline, with scrollback to look back in.
         argv += ["--tui-mode", "regular"]
     if request.bridge:
-        env[MCP] = json.dumps({"name": SERVER, "config": _server(request.bridge, request, native)})
+        env[MCP] = json.dumps(
+            {"name": SERVER, "config": _server(request.bridge, request, program.documented(native))}
+        )
     return Launch(
         argv=(*argv, *request.args),
         env=env,

@@ -67,6 +67,10 @@ class Program:
         """Whether `--help` names the flag: the only reason to pass an optional one."""
         return bool(re.search(rf"(?<![\w-]){re.escape(flag)}(?![\w-])", self.help))
 
+    def documented(self, native: NativeSetting | None) -> NativeSetting | None:
+        """An adapter's `native_timeout`, where this release has it."""
+        return None if self.facts.get("mcp") is False else native
+
 
 @dataclass(frozen=True)
 class BridgeCommand:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -257,9 +258,26 @@ class _Check:
         table = self.table(data, keys)
         if table.get("type", "object") != "object":
             raise self.fail(keys, 'a tool\'s arguments are an object: `type` must be "object"')
+        self.plain(table, keys)
         try:
             Draft202012Validator.check_schema(table)
         except SchemaError as error:
             place = ".".join(map(str, error.path))
             raise self.fail(keys, f"is no JSON schema: {place}{': ' * bool(place)}{error.message}") from error
         return table
+
+    def plain(self, data: Any, keys: tuple[str, ...]) -> None:
+        """What JSON has no word for can't be told to a model: TOML's times, infinity and NaN."""
+        match data:
+            case dict():
+                for key, value in data.items():
+                    self.plain(value, (*keys, key))
+            case list():
+                for number, value in enumerate(data):
+                    self.plain(value, (*keys, str(number)))
+            case str() | bool() | int():
+                pass
+            case float() if math.isfinite(data):
+                pass
+            case _:
+                raise self.fail(keys, f"JSON has no value {data}; write it as a string, or leave it out")

@@ -247,8 +247,7 @@ async def _describe(adapter: Adapter, launcher: CliLauncher, programs: env.Progr
         problem = str(error)
     else:
         version = program.version
-        if program.facts.get("mcp") is False:
-            native = None
+        native = program.documented(native)
     return {
         "provider": adapter.provider,
         "aliases": list(adapter.aliases),

@@ -401,3 +401,16 @@ def test_a_file_that_does_not_parse_is_left_alone(newest: Callable[..., Bench]) 
     assert (done.code, done.json["error"]["code"]) == (1, "workspace")
     assert str(folder / "hooks.json") in done.json["error"]["message"]
     assert (folder / "hooks.json").read_text() == "{ broken"
+
+
+# Tools ---------------------------------------------------------------------------------------------
+
+
+def test_the_first_prompt_waits_for_the_bridge(open_daemon: Callable[..., Daemon]) -> None:
+    """The simulator starts the project's servers with its session. That the real program does, nobody saw."""
+    bridge = '[bridge]\ntools = ["execute_shell_command"]\n'
+    bench = Bench(open_daemon(config(NEWEST) + bridge), NEWEST)
+    assert bench.say("@say hello") == "hello"
+    events = bench.daemon.run("events", NAME).stdout
+    assert "the bridge was not there" not in events
+    assert bench.daemon.run("stop", "cursor").code == 0

@@ -220,6 +220,10 @@ def test_a_call_with_progress(daemon: Daemon) -> None:
         (b'{"command": "touch ran", "timeout_s": NaN}', 400, "NaN"),
         (b'{"command": "touch ran", "timeout_s": 1e999}', 400, "JSON"),
         (b"[" * 100_000, 400, "no JSON"),
+        (b'{"command": "touch ran; echo \\ud800"}', 400, "a lone surrogate (\\ud800)"),
+        (b'{"command": "touch ran", "cwd": "\\udcff"}', 400, "a lone surrogate (\\udcff)"),
+        (b'{"command": "touch ran", "\\udcff": 1}', 400, "a lone surrogate (\\udcff)"),
+        (b'{"command": "touch ran; echo \xed\xa0\x80"}', 400, "a lone surrogate (\\ud800)"),
     ],
 )
 def test_bad_arguments_run_nothing(daemon: Daemon, body: Any, status: int, said: str) -> None:

@@ -226,11 +226,12 @@ def test_its_own_limit(daemon: FakeDaemon, hasty: McpClient, name: str, route: s
 
 @pytest.mark.parametrize(("name", "route", "limit"), [("quick", "virtual", 300), ("long", "custom", 5400)])
 async def test_the_contracts_limits(
-    daemon: FakeDaemon, autojump_clock: MockClock, name: str, route: str, limit: float
+    daemon: FakeDaemon, mock_clock: MockClock, name: str, route: str, limit: float
 ) -> None:
     daemon.on("POST", f"/v1/tools/{route}/{name}", silent(daemon))
     forwarder = Forwarder(Settings(daemon.path, "a", "s3cret"))
     await forwarder.tools()
+    mock_clock.autojump_threshold = 0
     before = trio.current_time()
 
     async def say(progress: float, total: float | None, message: str | None) -> None:

@@ -36,6 +36,29 @@ def test_what_is_wrong_is_named(tmp_path: Path, text: str, said: str) -> None:
     assert said in str(caught.value)
 
 
+@pytest.mark.parametrize("value", ["2024-01-01", "10:00:00", "2024-01-01T10:00:00Z", "inf", "-inf", "nan"])
+@pytest.mark.parametrize(
+    ("where", "place"),
+    [
+        ("input_schema = {{ properties = {{ d = {{ default = {} }} }} }}", ":3: {}properties.d.default: "),
+        ("input_schema = {{ enum = [1, {}] }}", ":3: {}enum.1: "),
+        (
+            "[tools.custom.x.input_schema.properties.d]\nminimum = 1\nmaximum = {}",
+            ":5: {}properties.d.maximum: ",
+        ),
+    ],
+)
+def test_a_schema_that_json_can_not_say_is_refused(
+    tmp_path: Path, value: str, where: str, place: str
+) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text(CUSTOM + where.format(value))
+    with pytest.raises(ConfigError) as caught:
+        load(path)
+    assert str(caught.value).startswith(str(path) + place.format("tools.custom.x.input_schema."))
+    assert "JSON has no value" in str(caught.value)
+
+
 def test_what_is_right_is_taken(tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
     path.write_text(

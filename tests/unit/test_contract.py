@@ -45,11 +45,22 @@ def test_durations_as_go_writes_them(text: str, seconds: float) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "90", "m", "1x", "1h 30m", "--3s", "1e3s", "٣s", "s3", "inf", "1d", "+"]
+    "text",
+    ["", "90", "m", "1x", "1h 30m", "--3s", "1e3s", "٣s", "s3", "inf", "1d", "+", "9" * 2_000_000 + "h"],
+    ids=lambda text: text[:9],
 )
 def test_what_is_no_duration(text: str) -> None:
     with pytest.raises(DurationError, match="write it like 90m, 1h30m, 45s or 750ms"):
         parse_duration(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["9" * 400 + "h", "-" + "9" * 400 + "h", "9" * 15 + "s", "1ns" + "9" * 20 + "ms"]
+)
+def test_no_duration_is_without_end(text: str) -> None:
+    with pytest.raises(DurationError, match=r"longer than any duration may be \(292 years\)") as caught:
+        parse_duration(text)
+    assert len(str(caught.value)) < 100
 
 
 @pytest.mark.parametrize(
@@ -94,11 +105,19 @@ def test_the_numbers_of_the_contract() -> None:
     assert policy.readiness_for("cursor") == policy.readiness_for("pi") == Readiness(absolute=5 * MINUTES)
 
 
-@pytest.mark.parametrize("text", ["0", "-5m", "soon", "", "90"])
+@pytest.mark.parametrize(
+    "text", ["0", "-5m", "soon", "", "90", "9" * 400 + "h", "0." + "0" * 400 + "1s", "2147483648ms", "600h"]
+)
 def test_the_last_guard_can_not_be_switched_off_by_accident(text: str) -> None:
     found = tool_timeout({"V": text}, "V", 5400.0)
     assert found.value_s == 5400.0
-    assert found.warning and "1h30m is used" in found.warning
+    assert found.warning and "1h30m is used" in found.warning and len(found.warning) < 200
+
+
+def test_the_longest_limit_fits_every_cli() -> None:
+    found = tool_timeout({"V": "2147483647ms"}, "V", 5400.0)
+    assert found.warning is None
+    assert NativeSetting("X", "ms").value(found.value_s) == 2**31 - 1
 
 
 def test_variables_set_the_shared_values() -> None:

@@ -143,7 +143,8 @@ def test_prepare_and_release(request_: LaunchRequest) -> None:
             "env": {"AGENTD_AGENT": "${env:AGENTD_AGENT}"},
         }
     }, "the same for every agent, and without a time limit"
-    assert Cursor().launch(bridged(request_)).env["AGENTD_AGENT"] == "one"
+    launch = Cursor().launch(bridged(request_))
+    assert launch.env["AGENTD_AGENT"] == "one" and launch.await_bridge
     cursor.release("one", request_.folder)
     assert list(work.iterdir()) == []
 

@@ -151,7 +151,7 @@ def test_the_home(tmp_path: Path) -> None:
     home = Home(tmp_path, tmp_path / "work", build("2026.09.26"))
     assert not home.trusted
     home.trust()
-    assert home.trusted and home.servers == []
+    assert home.trusted and home.servers == {}
     assert not home.allowed("Shell(ls)")
     home.allow("Shell(ls)")
     assert home.allowed("Shell(ls)") and not home.allowed("Shell(rm)")

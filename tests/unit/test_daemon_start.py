@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from agentd import daemon
+from agentd import daemon, logs
 from agentd.tmux.server import TmuxServer
 from agentd.tmux.terminal import TmuxTerminal
 
 
 @pytest.fixture(autouse=True)
 def others_log_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(daemon.logs, "begin", lambda *how: None)
+    monkeypatch.setattr(logs, "begin", lambda *how: None)
 
 
 def start(folder: Path) -> int:

@@ -82,8 +82,11 @@ def test_the_bridge_is_offered_with_the_contract_s_backstop_in_seconds() -> None
 
 
 def test_a_release_without_mcp_is_not_waited_for() -> None:
-    launch = Pi().launch(request(OLD, bridge=BridgeCommand(("/bin/agentd", "bridge"), {})))
+    wanted = request(OLD, bridge=BridgeCommand(("/bin/agentd", "bridge"), {}))
+    program = replace(wanted.program, facts={"mcp": False})
+    launch = Pi().launch(replace(wanted, program=program))
     assert not launch.await_bridge
+    assert "timeout" not in json.loads(launch.env["AGENTD_PI_MCP"])["config"], "it documents none"
 
 
 def test_the_extension_comes_with_the_package() -> None:

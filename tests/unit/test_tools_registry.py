@@ -78,7 +78,7 @@ def test_arguments_of_the_shell_tool(arguments: Any, said: str | None) -> None:
 def test_many_mistakes_are_told_in_a_few_words() -> None:
     schema = {"items": {"type": "string"}}
     said = wrong(schema, list(range(9)))
-    assert said and said.endswith("; and 4 more") and said.startswith("0: 0 is not")
+    assert said and said.endswith("; and more") and said.startswith("0: 0 is not")
     long = wrong({"type": "string"}, ["x" * 1000])
     assert long and len(long) < 310
 

@@ -63,6 +63,8 @@ class CliLauncher:
         records.begin()
         life.tools = self._tools(life.row.name)
         bridge = bridging.bridge(life, self._socket) if life.tools else None
+        policy = self._policy()
+        life.mcp_timeout_s = policy.mcp.value_s if program.documented(adapter.native_timeout) else None
         request = LaunchRequest(
             agent=life.row.name,
             program=program,
@@ -70,7 +72,7 @@ class CliLauncher:
             folder=life.folder,
             hook=life.hook_argv(),
             spool=life.spool,
-            policy=self._policy(),
+            policy=policy,
             home=Path(env.get("HOME") or Path.home()),
             environment=env,
             model=life.row.model,

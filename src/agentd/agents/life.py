@@ -56,6 +56,8 @@ class Life:
     """Events of a row that was read, and of which the first ones were heard only."""
     tools: tuple[str, ...] | None = None
     """What its CLI was offered when it was started; None where that isn't known."""
+    mcp_timeout_s: float | None = None
+    """The limit for a call that its CLI was given when it was started; None where it documents none."""
 
     @classmethod
     def load(cls, row: AgentRow, folder: Path) -> Life:
@@ -77,6 +79,7 @@ class Life:
             token=life.get("token"),
             unheard=deque(map(_event, life.get("unheard", ()))),
             tools=tuple(life["tools"]) if life.get("tools") is not None else None,
+            mcp_timeout_s=life.get("mcp_timeout_s"),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -93,6 +96,7 @@ class Life:
             "token": self.token,
             "unheard": [asdict(event) for event in self.unheard],
             "tools": self.tools,
+            "mcp_timeout_s": self.mcp_timeout_s,
         }
 
     def save(self, book: Book) -> None:

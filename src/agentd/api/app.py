@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 import re
@@ -20,6 +21,7 @@ from agentd import __version__
 from agentd.adapter import Adapter
 from agentd.agents import effects as fx
 from agentd.agents.dialogs import DialogError
+from agentd.agents.hands import TOOLS_HOLD_S
 from agentd.agents.owner import Owner
 from agentd.agents.supervisor import Supervisor, TargetError
 from agentd.api import asked
@@ -35,6 +37,7 @@ from agentd.screen import Dialog
 from agentd.tmux.sanitise import sanitise
 from agentd.tmux.server import TmuxError
 
+log = logging.getLogger(__name__)
 _ID = re.compile(r"[A-Za-z0-9_-]{16,64}\Z")
 
 
@@ -89,6 +92,7 @@ class Api:
                 TmuxError: _tmux_error,
                 Unwritable: _unwritable,
                 HTTPException: _http_error,
+                Exception: _failed,
             },
         )
 
@@ -191,15 +195,17 @@ class Api:
     async def interrupt(self, request: Request) -> Response:
         body = await asked.json_object(request)
         owner = self._owner(request, cwd=asked.text(body, "cwd"))
-        memory = owner.machine.memory
+        memory, calls = owner.machine.memory, self._supervisor.services.calls
         turn = memory.turn.id if memory.turn else None
         running = bool(memory.turn or memory.delivery)
+        # Its tools end whatever becomes of a turn: there may be none, it may be asked to end already.
+        by, hold_s = "by agentd interrupt", TOOLS_HOLD_S if running else 0.0
+        ended = calls.cancel(owner.name, by, hold_s=hold_s)
         if running:
             await owner.ask(fx.Interrupt("agentd interrupt"))
-        elif self._supervisor.services.calls.cancel(owner.name, "by agentd interrupt"):
-            # A tool that outlived the turn it was called in.
-            running = True
-            await self._supervisor.services.calls.gone(owner.name)
+            ended += calls.cancel(owner.name, by, hold_s=hold_s)
+        await calls.gone(owner.name)
+        running = running or bool(ended)
         return JSONResponse({"agent": owner.name, "interrupted": running, "turn": turn})
 
     async def answer(self, request: Request) -> Response:
@@ -385,3 +391,11 @@ async def _unwritable(request: Request, error: Exception) -> Response:
 async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     return _error(error.status_code, f"http_{error.status_code}", error.detail)
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    """A fault of ours: the client is told that there was one, the log where."""
+    log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    while isinstance(error, ExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return _error(500, "internal", f"the daemon failed ({type(error).__name__}: {error}); its log says where")

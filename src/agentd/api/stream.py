@@ -1,12 +1,14 @@
 """Server-sent events, and requests that end when their client goes away.
 
 The server that is used doesn't cancel a handler whose client has left, so each request runs beside a
-task that waits for that. Closing a request cancels it: this is what the contract calls authoritative.
+task that waits for that. Closing a request cancels it: this is what the contract calls authoritative. (Not
+where the client has sent its next request already: the server reads nothing until the first is answered.)
 """
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
@@ -32,7 +34,8 @@ class CancelOnDisconnect:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        inbox, outbox = trio.open_memory_channel[Message](8)
+        # However much is sent to a handler that reads nothing, what comes after it is heard.
+        inbox, outbox = trio.open_memory_channel[Message](math.inf)
         async with trio.open_nursery() as nursery:
 
             async def watch() -> None:

@@ -19,7 +19,7 @@ from agentd.agents.supervisor import Supervisor
 from agentd.api.refusals import Refused
 from agentd.api.stream import EventStream, SendEvent, wants_events
 from agentd.contract import Layer, Policy
-from agentd.tools import schema
+from agentd.tools import checking
 from agentd.tools.execution import Execution
 from agentd.tools.registry import Caller, Registry, Result, Route, Tool
 
@@ -66,10 +66,11 @@ class ToolRoutes:
 
     async def list(self, request: Request) -> Response:
         agent = self._agent(request)
-        agent.tell(fx.BridgeReady())
         policy = self._policy()
         tools = [tool.public(policy) for tool in self._registry.offered(agent.name)]
-        return JSONResponse({"agent": agent.name, "tools": tools})
+        answer = JSONResponse({"agent": agent.name, "tools": tools})
+        agent.tell(fx.BridgeReady())  # not before there is an answer: a prompt would go in without tools
+        return answer
 
     async def cancel(self, request: Request) -> Response:
         """The client says why it is about to close a call's request: which layer it was."""
@@ -95,22 +96,17 @@ class ToolRoutes:
         tool = self._registry.find(name, route)
         if tool is None:
             raise Refused(404, "unknown", f"there is no {route} tool {name!r}")
-        if not self._registry.enabled(tool, agent.name):
-            raise Refused(
-                403,
-                "forbidden",
-                f"{name} isn't enabled for {agent.name}; the config's [bridge] tools names those that are",
-            )
-        if self._supervisor.closing:
-            raise Refused(503, "closing", "the daemon is about to end")
+        id = request.headers.get(CALL, uuid.uuid4().hex)
+        self._admit(request, agent, tool, id)
         arguments = await self._arguments(request, tool)
-        id = self._id(request)
 
         async def work(send: SendEvent) -> Result:
             async def say(progress: float, message: str) -> None:
                 await send("progress", {"progress": progress, "total": None, "message": message})
 
-            native = agent.adapter.native_timeout
+            # Again, and up to the call's registration nothing is awaited: whoever ends an agent finds the
+            # call, or the call finds that it ended.
+            self._admit(request, agent, tool, id)
             return await self._execution.run(
                 tool,
                 self._caller(agent),
@@ -118,13 +114,17 @@ class ToolRoutes:
                 say,
                 id=id,
                 use=request.headers.get(USE),
-                provider_mcp_s=self._policy().mcp.value_s if native else None,
+                provider_mcp_s=agent.life.mcp_timeout_s,
             )
 
         if wants_events(request):
 
             async def produce(send: SendEvent) -> None:
-                await send("result", vars(await work(send)))
+                try:
+                    result = await work(send)
+                except Refused as error:  # the answer has begun
+                    result = Result(f"{error}; nothing was run", is_error=True)
+                await send("result", vars(result))
 
             return EventStream(produce)
 
@@ -155,13 +155,21 @@ class ToolRoutes:
         environment = {**self._environment, **mine}
         return Caller(owner.name, Path(owner.life.row.cwd), owner.life.folder, environment)
 
-    def _id(self, request: Request) -> str:
-        named = request.headers.get(CALL)
-        if named is None:
-            return uuid.uuid4().hex
-        if not _ID.match(named) or any(call.id == named for call in self._execution.calls.of()):
+    def _admit(self, request: Request, agent: Owner, tool: Tool, id: str) -> None:
+        """Refuse a call that may not run, as things are now. It was asked before its body was read, and a
+        body may take as long as its client likes."""
+        self._agent(request)  # the token is still good
+        if not self._registry.enabled(tool, agent.name):
+            raise Refused(
+                403,
+                "forbidden",
+                f"{tool.name} isn't enabled for {agent.name}; "
+                "the config's [bridge] tools names those that are",
+            )
+        if self._supervisor.closing:
+            raise Refused(503, "closing", "the daemon is about to end")
+        if not _ID.match(id) or any(call.id == id for call in self._execution.calls.of()):
             raise Refused(400, "usage", f"`{CALL}` must be a new name of a-z, A-Z, 0-9, _ and -")
-        return named
 
     async def _arguments(self, request: Request, tool: Tool) -> Mapping[str, Any]:
         raw = bytearray()
@@ -171,11 +179,11 @@ class ToolRoutes:
                 raise Refused(413, "usage", f"the arguments take more than {LARGEST} bytes")
         try:
             arguments = json.loads(bytes(raw) or b"{}", parse_constant=_not_json)
-            if isinstance(arguments, dict):
-                json.dumps(arguments, allow_nan=False)  # 1e999 is infinite as well
+            # 1e999 is infinite as well, and half a character (a lone surrogate) is no text.
+            json.dumps(arguments, allow_nan=False, ensure_ascii=False).encode()
         except (ValueError, RecursionError) as error:
-            raise Refused(400, "usage", f"the arguments are no JSON: {error}") from error
-        if problem := schema.wrong(tool.input_schema, arguments):
+            raise Refused(400, "usage", f"the arguments are no JSON: {_said(error)}") from error
+        if problem := await checking.problem(tool, arguments, len(raw)):
             raise Refused(422, "arguments", f"bad arguments of {tool.name}, nothing was run: {problem}")
         if not isinstance(arguments, dict):
             raise Refused(422, "arguments", f"the arguments of {tool.name} must be a JSON object")
@@ -184,3 +192,10 @@ class ToolRoutes:
 
 def _not_json(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is no JSON number (NaN and infinity are none)")
+
+
+def _said(error: Exception) -> str:
+    """What is wrong, without the half character itself, which no answer could hold."""
+    if isinstance(error, UnicodeEncodeError):
+        return f"a lone surrogate (\\u{ord(error.object[error.start]):04x}) is half a character"
+    return str(error)

@@ -61,7 +61,14 @@ class Forwarder:
         return f"<Forwarder of {self._settings.agent}: {len(self._tools)} tools>"
 
     async def tools(self) -> list[Tool]:
-        """The agent's tools. Raises ClientError."""
+        """The agent's tools. Raises ClientError, and TimedOut where the daemon doesn't answer."""
+        limit = self._limits["ordinary"]
+        with trio.move_on_after(limit):
+            return await self._ask_for_tools()
+        what = "the daemon didn't say which tools there are"
+        raise TimedOut(Layer.MCPBRIDGE_HTTP, what, session=self._settings.agent, timeout_s=limit)
+
+    async def _ask_for_tools(self) -> list[Tool]:
         for attempt in range(ATTEMPTS):
             try:
                 answer = await self._asker.ask("GET", "/v1/tools")
@@ -93,6 +100,8 @@ class Forwarder:
             return Result(f"{error}; nothing was run. `agentd serve` starts one", True)
         except ClientError as error:
             return Result(f"{name}: {error}; nothing was run", True)
+        except TimedOut as error:
+            return Result(f"{error}; nothing was run", True)
 
     async def _call(self, tool: Tool, arguments: Mapping[str, Any], say: Say, use: str | None) -> Result:
         limit = self._limits[tool.timeout_class]

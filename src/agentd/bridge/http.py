@@ -69,7 +69,7 @@ class Asker:
             status = await answer.status()
             if status >= 400:
                 data = b"".join([piece async for piece in answer.body()])
-                raise ApiError.of(status, _json(data))
+                raise ApiError.of(status, _json_or_text(data))
             yield answer
 
 
@@ -124,3 +124,11 @@ def _json(text: bytes) -> Any:
         return json.loads(text)
     except ValueError as error:
         raise Gone(f"the daemon's answer is no JSON: {text[:100]!r}") from error
+
+
+def _json_or_text(data: bytes) -> Any:
+    """What a refusal says: a server that fails may have no JSON for it."""
+    try:
+        return json.loads(data)
+    except ValueError:
+        return data.decode("utf-8", "replace")

@@ -10,8 +10,10 @@ import trio
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
+from mcp.shared.message import SessionMessage
 
 from agentd import __version__
+from agentd.bridge import unreadable
 from agentd.bridge.forward import LIMITS, Forwarder
 from agentd.bridge.settings import Settings
 
@@ -51,5 +53,18 @@ async def _serve(forwarder: Forwarder) -> None:
         return types.CallToolResult(content=content, is_error=result.is_error)
 
     server: Server[Any] = Server(NAME, version=__version__, on_list_tools=list_tools, on_call_tool=call_tool)
-    async with stdio_server() as (reading, writing):
-        await server.run(reading, writing, server.create_initialization_options())
+    async with stdio_server() as (reading, writing), trio.open_nursery() as nursery:
+        passing, readable = trio.open_memory_channel[SessionMessage | Exception](0)
+
+        async def relay() -> None:
+            async with passing:
+                async for message in reading:
+                    refusal = unreadable.answer(message) if isinstance(message, Exception) else None
+                    if refusal:
+                        await writing.send(SessionMessage(refusal))
+                    else:
+                        await passing.send(message)
+
+        nursery.start_soon(relay)
+        await server.run(readable, writing, server.create_initialization_options())
+        nursery.cancel_scope.cancel(reason="the server has ended")

@@ -17,6 +17,9 @@ _UNITS = {
 }
 _PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
 
+LONGEST_S = (2**63 - 1) / 1e9
+"""Go's own longest duration: 292 years."""
+
 
 class DurationError(ValueError):
     """The text is no duration."""
@@ -39,12 +42,18 @@ def parse_duration(text: str) -> float:
     if rest == "0":
         return 0.0
     total, position = Decimal(0), 0
-    while part := _PART.match(rest, position):
+    while len(rest) < 1000 and (part := _PART.match(rest, position)):
         total += Decimal(part[1]) * _UNITS[part[2]]
         position = part.end()
     if not rest or position != len(rest):
-        raise DurationError(f"{text!r} is no duration; write it like 90m, 1h30m, 45s or 750ms")
+        raise DurationError(f"{_short(text)} is no duration; write it like 90m, 1h30m, 45s or 750ms")
+    if total > LONGEST_S:
+        raise DurationError(f"{_short(text)} is longer than any duration may be (292 years)")
     return float(sign * total)
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 40 else text[:40] + "…")
 
 
 def format_duration(seconds: float) -> str:

@@ -23,6 +23,10 @@ BRIDGE_LONG_RUNNING = 90 * MINUTE
 """Row `mcpbridge_http`."""
 IDLE_RETENTION = 3 * HOUR
 """Row `idle_retention`."""
+LONGEST_TOOL_TIMEOUT = (2**31 - 1) / 1000
+"""The longest delay of a timer of Node, which several of the CLIs are written for: 24.8 days. Node documents
+that a longer one fires after 1 ms, and does so (measured with 2**31 ms); what a CLI itself makes of a longer
+limit, nobody measured."""
 
 MCP_TOOL_TIMEOUT_VARIABLE = "CODING_AGENT_MCP_TOOL_TIMEOUT"
 TOOL_EXECUTION_VARIABLE = "TOOL_EXECUTION_TIMEOUT"
@@ -61,19 +65,25 @@ class ToolTimeout:
 
 
 def tool_timeout(environment: Mapping[str, str], variable: str, default_s: float) -> ToolTimeout:
-    """Read one duration variable. Invalid, zero or negative falls back to the default, with a warning:
-    the final guard against a stuck call can't be switched off by accident (contract, `provider_mcp`)."""
+    """Read one duration variable. Invalid, zero, negative or longer than a CLI's timer falls back to the
+    default, with a warning: the final guard against a stuck call can't be switched off by accident (contract,
+    `provider_mcp`)."""
     text = environment.get(variable)
     if text is None:
         return ToolTimeout(default_s, "default")
     try:
         value = parse_duration(text)
         problem = None if value > 0 else "must be more than zero"
+        if value > LONGEST_TOOL_TIMEOUT:
+            problem = (
+                f"must be at most {format_duration(int(LONGEST_TOOL_TIMEOUT))}, the longest timer of Node"
+            )
     except DurationError as error:
         value, problem = 0.0, str(error)
     if problem is None:
         return ToolTimeout(value, f"environment {variable}")
-    warning = f"{variable}={text!r}: {problem}; {format_duration(default_s)} is used"
+    shown = text if len(text) <= 40 else text[:40] + "…"
+    warning = f"{variable}={shown!r}: {problem}; {format_duration(default_s)} is used"
     return ToolTimeout(default_s, f"default ({variable} is unusable)", warning)
 
 

@@ -61,4 +61,5 @@ def tools(config: Config) -> Iterator[Tool]:
             # MCP asks for an object.
             {"type": "object", **custom.input_schema},
             partial(execute, custom),
+            of_the_user=True,
         )

@@ -81,6 +81,8 @@ class Tool:
     description: str
     input_schema: Mapping[str, Any]
     run: Callable[[Call], Awaitable[Result]] = field(repr=False)
+    of_the_user: bool = False
+    """Whether it is of the config: nobody knows what its schema may cost."""
 
     def public(self, policy: Policy) -> dict[str, Any]:
         """As `GET /v1/tools` shows it."""

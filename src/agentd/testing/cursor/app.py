@@ -21,6 +21,7 @@ from agentd.testing.cursor.dialogs import ALL, ALLOW, NO, YES
 from agentd.testing.cursor.files import Home
 from agentd.testing.cursor.hooks import Hooks
 from agentd.testing.cursor.options import Options
+from agentd.testing.cursor.servers import Servers
 from agentd.testing.cursor.startup import Login, Trust
 from agentd.testing.cursor.turn import Rejected
 from agentd.testing.cursor.turns import Turns
@@ -47,7 +48,9 @@ class App:
         self.turns = Turns(options, self.chat, self._show, allowed=self._allowed, crash=self._crash)
         self.everything = options.force
         self.shells: list[Job] = []
-        self.startup: list[Login | Trust] = [Trust(options, self.home, self._leave)]
+        self.trust = Trust(options, self.home, self._leave)
+        self.startup: list[Login | Trust] = [self.trust]
+        self.servers = Servers()
         if options.logged_out:
             self.startup.insert(0, Login(self._leave))
         self.entries: deque[tuple[str, str]] = deque(maxlen=200)
@@ -93,6 +96,8 @@ class App:
         """The banner is painted, the session begins, and only then keys are heard."""
         self.hears_at = time.monotonic() + self.options.deaf
         self.hooks.project = self.home.workspace
+        if not self.trust.servers_refused:
+            self.servers.start(self.home.servers, self.home.workspace)
         width, _ = self.terminal.size()
         self._show("banner", "\n".join(view.banner(self.options.build, width)))
         self._draw()
@@ -119,6 +124,7 @@ class App:
 
     def _close(self) -> None:
         self.turns.close()
+        self.servers.close()
         for job in self.shells:
             job.close()
         if self.hears_at is not None:

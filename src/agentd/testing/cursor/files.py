@@ -107,13 +107,13 @@ class Home:
         (self.project / ".workspace-trusted").write_text(json.dumps(data), encoding="utf-8")
 
     @property
-    def servers(self) -> list[str]:
-        """The project's MCP servers."""
+    def servers(self) -> dict[str, Any]:
+        """The project's MCP servers, by name."""
         try:
             data = json.loads((self.workspace / ".cursor" / "mcp.json").read_text(encoding="utf-8"))
-            return list(data["mcpServers"])
+            return dict(data["mcpServers"])
         except (OSError, ValueError, KeyError, TypeError):
-            return []
+            return {}
 
     def allowed(self, permission: str) -> bool:
         """Whether the user's configuration allows it without asking."""

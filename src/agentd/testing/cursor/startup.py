@@ -45,7 +45,8 @@ class Trust:
     def __init__(self, options: Options, home: Home, leave: Callable[..., None]) -> None:
         self._home = home
         self._leave = leave
-        self._servers = home.servers
+        self._servers = list(home.servers)
+        self.servers_refused = False
         self._shown_at = time.monotonic() + options.trust_lag
         self._marked = 0
         self._moved = False
@@ -87,4 +88,5 @@ class Trust:
         if key == "q":
             self._leave(1, "The workspace isn't trusted.")
         elif key == "a" or (key == "w" and self._servers):
+            self.servers_refused = key == "w"
             self._trusted_at = time.monotonic() + TRUSTING_S
