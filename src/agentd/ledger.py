@@ -247,6 +247,11 @@ class Ledger(Store):
         late = self._late.results.get(message) if self._late else None
         return late or super().result(message)
 
+    def last_result(self, agent: str) -> Result | None:
+        results = self._late.results.values() if self._late else ()
+        ended = [result for result in results if result.agent == agent and result.outcome]
+        return max(ended, key=lambda result: result.ended_at or 0.0, default=super().last_result(agent))
+
     def turn(self, id: str) -> Turn | None:
         late = self._late.turns.get(id) if self._late else None
         return late or super().turn(id)

@@ -23,6 +23,8 @@ def begin(level: str, form: str, file: Path | None = None) -> None:
     Raises:
         OSError: the file can't be written.
     """
+    if file:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     handler = _Files(file, maxBytes=LARGEST, backupCount=OLDER, encoding="utf-8") if file else None
     shown = handler or logging.StreamHandler(sys.stderr)
     text = logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s")

@@ -163,19 +163,16 @@ class Store:
 
     def result(self, message: str) -> Result | None:
         row = self._db.execute("SELECT * FROM messages WHERE id = ?", (message,)).fetchone()
-        if row is None:
-            return None
-        return Result(
-            row["id"],
-            row["agent"],
-            Receipt(row["receipt"]),
-            row["turn"],
-            Outcome(row["outcome"]) if row["outcome"] else None,
-            row["reply"],
-            _failure(row["error"]),
-            row["started_at"],
-            row["ended_at"],
-        )
+        return _result(row) if row else None
+
+    def last_result(self, agent: str) -> Result | None:
+        """What became of the message that ended last."""
+        row = self._db.execute(
+            "SELECT * FROM messages WHERE agent = ? AND outcome IS NOT NULL"
+            " ORDER BY ended_at DESC, rowid DESC LIMIT 1",
+            (agent,),
+        ).fetchone()
+        return _result(row) if row else None
 
     def begin_turn(self, turn: Turn, origin: str) -> None:
         self._db.execute(
@@ -314,6 +311,20 @@ def _message(row: sqlite3.Row) -> Message:
         Receipt(row["receipt"]),
         row["turn"],
         bool(row["awaited"]),
+    )
+
+
+def _result(row: sqlite3.Row) -> Result:
+    return Result(
+        row["id"],
+        row["agent"],
+        Receipt(row["receipt"]),
+        row["turn"],
+        Outcome(row["outcome"]) if row["outcome"] else None,
+        row["reply"],
+        _failure(row["error"]),
+        row["started_at"],
+        row["ended_at"],
     )
 
 

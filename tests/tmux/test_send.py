@@ -214,3 +214,25 @@ def test_prose_is_no_state(daemon: Daemon) -> None:
         done = daemon.run("send", "demo", text, "--json")
         assert (done.code, done.json["outcome"]) == (0, "completed"), done
         assert daemon.agent()["state"] == "ready"
+
+
+def test_wait_tells_what_became_of_a_message_without_a_turn(daemon: Daemon) -> None:
+    """Not the answer to an earlier one."""
+    assert daemon.run("send", "demo", "@say one").stdout == "one\n"
+    asking = daemon.begin("send", "demo", "@ask May I?", "--on-attention", "wait")
+    daemon.reaches("attention")
+    queued = daemon.run("send", "demo", "two, in vain", "--no-wait", "--json").json
+    assert queued["receipt"] == "queued"
+    assert daemon.run("stop", "demo").code == 0
+    asking.finish()
+    done = daemon.run("wait", "demo", "--json")
+    assert (done.code, done.json["outcome"], done.json["reply"]) == (130, "interrupted", None)
+    assert daemon.run("send", "demo", "@say three").stdout == daemon.run("wait", "demo").stdout == "three\n"
+
+
+@pytest.mark.parametrize("name", ["demo", "claude", "codex", "x" * 101, "Bad", "-x", "a/b"])
+def test_what_is_no_name_for_an_agent(daemon: Daemon, name: str) -> None:
+    """A provider's name would be taken for the provider, or the provider for it."""
+    done = daemon.run("send", "demo", "--name", name, "@say x")
+    assert done.code == 2 and (f"{name!r} means the provider" in done.stderr or "is no name" in done.stderr)
+    assert daemon.agents() == []

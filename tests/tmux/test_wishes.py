@@ -25,7 +25,7 @@ def refused(done: Completed, what: str) -> None:
 def test_another_model_is_refused_or_given(daemon: Daemon) -> None:
     assert send(daemon, "@say one").stdout == "one\n"
     pid = daemon.agent()["pid"]
-    refused(send(daemon, "--model", "tiny", "@say two"), "model the default, not tiny")
+    refused(send(daemon, "--model", "tiny", "@say two"), "the default model, not tiny")
     assert (daemon.agent()["pid"], daemon.prompts()) == (pid, ["@say one"]), "nothing was touched"
     done = send(daemon, "--model", "tiny", "--restart", "@say two", "--json")
     assert (done.code, done.json["reply"]) == (0, "two"), done

@@ -35,7 +35,7 @@ def supervisor(cli: Cli) -> Supervisor:
 
 @pytest.mark.parametrize(
     ("wish", "difference"),
-    [({"model": "big"}, "model the default, not big"), ({"cwd": "/tmp"}, "directory /, not /tmp")],
+    [({"model": "big"}, "the default model, not big"), ({"cwd": "/tmp"}, "directory /, not /tmp")],
 )
 async def test_a_living_agent_is_not_reused_for_another_wish(
     tmp_path: Path, autojump_clock: MockClock, wish: Mapping[str, str], difference: str
@@ -46,6 +46,19 @@ async def test_a_living_agent_is_not_reused_for_another_wish(
             supervisor(cli).ensure("tiny", name="a", cwd=wish.get("cwd", "/"), model=wish.get("model"))
         assert refused.value.code == "conflict"
         assert supervisor(cli).ensure("tiny", name="a", cwd="/") is cli.owner
+
+
+async def test_what_helps_against_a_difference_is_what_is_told(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
+    async with running(tmp_path) as cli:
+        await cli.ready()
+        found = supervisor(cli)
+        found.adapters = {"tiny": Tiny(), "other": Tiny()}
+        with pytest.raises(TargetError, match=r"a has provider tiny, not other; use another --name$"):
+            found.ensure("other", name="a", cwd="/")
+        with pytest.raises(TargetError, match=r"start it anew with --restart, or use another --name$"):
+            found.ensure("tiny", name="a", cwd="/", model="big")
 
 
 async def test_another_model_counts_from_the_next_start_on(tmp_path: Path, autojump_clock: MockClock) -> None:

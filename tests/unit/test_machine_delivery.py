@@ -133,6 +133,7 @@ def test_a_persons_draft_is_theirs_while_they_are_attached() -> None:
     story.after(600)
     assert story.log == []
     assert "a person is typing" in story.machine.memory.fact.text
+    assert len(story.warnings) == 1 and "a person is typing" in story.warnings[0], "told once"
     story.screen = EMPTY
     story.after(2)
     assert story.log == ["paste m1"]

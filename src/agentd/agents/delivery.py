@@ -137,7 +137,10 @@ def _look_before(step: Step, delivery: Delivery, seen: Seen) -> None:
         if seen.attached:
             # A person is typing: their draft is theirs. The message waits, and says why.
             delivery.look_at = step.now + 1.0
-            step.memory.fact.text = "a person is typing in the pane; the message waits for an empty composer"
+            text = "a person is typing in the pane; the message waits for an empty composer"
+            if step.memory.fact.text != text:
+                step.memory.fact = Fact(text, "screen", step.now)
+                step.emit(Kind.WARNING, text=text)
             return
         if look.draft != delivery.draft:
             # It gets shorter.

@@ -33,7 +33,9 @@ log = logging.getLogger(__name__)
 
 AWAKE_EVERY_S = 30.0
 """How often it is looked whether the machine has slept."""
-NAME = re.compile(r"[a-z0-9][a-z0-9_-]*\Z")
+LONGEST_NAME = 100
+"""It is a part of file names, which may have 255 bytes."""
+NAME = re.compile(rf"[a-z0-9][a-z0-9_-]{{0,{LONGEST_NAME - 1}}}\Z")
 
 
 class TargetError(Exception):
@@ -44,12 +46,11 @@ class TargetError(Exception):
         self.code = code
 
 
-def _conflict(owner: Owner, differences: list[str]) -> TargetError:
-    return TargetError(
-        "conflict",
-        f"{owner.name} has {', '.join(differences)}; start it anew with --restart, "
-        f"stop it first (agentd stop {owner.name}), or use another --name",
-    )
+def _conflict(owner: Owner, wishes: Wishes, differences: list[str]) -> TargetError:
+    ways = ["use another --name"]
+    if wishes.provider in (None, owner.life.row.provider):
+        ways.insert(0, "start it anew with --restart")
+    return TargetError("conflict", f"{owner.name} has {', '.join(differences)}; {', or '.join(ways)}")
 
 
 class Supervisor:
@@ -183,10 +184,8 @@ class Supervisor:
             TargetError: no such agent or provider, a bad name or directory, or a living agent whose
                 directory, provider, model or tools are others.
         """
-        if name is not None and not NAME.match(name):
-            raise TargetError(
-                "usage", f"{name!r} is no name: use a-z, 0-9, _ and -, beginning with a-z or 0-9"
-            )
+        if name is not None:
+            self._check_name(name)
         provider = self.provider(target)
         owner = self._named(target, name, cwd)
         if owner is None and provider is None:
@@ -195,7 +194,7 @@ class Supervisor:
         if owner:
             wishes = self._wishes(owner, target, name, cwd, model, tools=tools)
             if differences := wishes.differences(owner.life, alive=owner.state.alive):
-                raise _conflict(owner, differences)
+                raise _conflict(owner, wishes, differences)
             if model and model != owner.life.row.model:
                 self.services.store.save_agent(replace(owner.life.row, model=model))
                 owner.life.row.model = model
@@ -213,6 +212,15 @@ class Supervisor:
         life = Life(row, self._folder / row.name, default=name is None, clock=self.services.clock.anchor)
         life.save_whole(self.services.store)
         return self._own(life, self.adapters[provider])
+
+    def _check_name(self, name: str) -> None:
+        if not NAME.match(name):
+            rule = f"use a-z, 0-9, _ and -, beginning with a-z or 0-9, {LONGEST_NAME} at the most"
+            raise TargetError("usage", f"{name!r} is no name: {rule}")
+        if (provider := self.provider(name)) and name not in self.owners:
+            raise TargetError(
+                "usage", f"{name!r} means the provider {provider}, and can't be the name of one agent"
+            )
 
     @staticmethod
     def _directory(cwd: str | None) -> Path:
@@ -240,7 +248,7 @@ class Supervisor:
         if not differences:
             return
         if wishes.provider not in (None, owner.life.row.provider):
-            raise _conflict(owner, differences)
+            raise _conflict(owner, wishes, differences)
         if wishes.elsewhere(owner.life):
             self._directory(wishes.cwd)
         done = False
@@ -285,7 +293,7 @@ class Supervisor:
 
     def _free_name(self, provider: str, place: Path) -> str:
         folder = re.sub(r"[^a-z0-9_-]+", "-", place.name.lower()).strip("-_") or "root"
-        base = f"{provider}-{folder}"
+        base = f"{provider}-{folder}"[: LONGEST_NAME - len("-99999")]
         taken = {*self.owners}
         number = 2
         name = base

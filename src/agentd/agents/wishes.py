@@ -40,7 +40,7 @@ class Wishes:
         if not alive:
             return found
         if self.model and self.model != row.model:
-            found.append(f"model {row.model or 'the default'}, not {self.model}")
+            found.append(f"{f'model {row.model}' if row.model else 'the default model'}, not {self.model}")
         if self.tools is not None and life.tools is not None and set(self.tools) != set(life.tools):
             found.append(f"tools {_names(life.tools)}, not {_names(self.tools)} as the config has now")
         return found

@@ -15,8 +15,9 @@ from agentd.agents.hub import Published
 from agentd.agents.owner import Owner
 from agentd.agents.supervisor import Supervisor
 from agentd.api.stream import SendEvent
-from agentd.api.views import Views, summary
+from agentd.api.views import Views
 from agentd.model import Failure, Kind, Receipt, State
+from agentd.store import Result
 
 ATTENTION_S = 2.0
 """How long a request for a person must stand before a caller is told, where the screen doesn't show it:
@@ -154,8 +155,8 @@ class Follower:
                 }
             case Kind.TOOL_STARTED:
                 return {**base, "text": f"tool {event.get('tool')}"}
-            case Kind.WARNING | Kind.PANE_DEAD:
-                return {**base, "text": summary(event)}
+            case Kind.WARNING:
+                return {**base, "text": str(event.get("text"))}
             case _:
                 return None
 
@@ -167,8 +168,8 @@ class Follower:
         channel: trio.MemoryReceiveChannel[Published],
         send: SendEvent,
     ) -> dict[str, Any]:
-        """Until the turn is over, or where there is none until nothing runs or waits: its result, or why the
-        last message had no turn."""
+        """Until the turn is over, or where there is none until nothing runs or waits: the result of what
+        ended last, or why the last message had no turn."""
         services, memory = self._supervisor.services, owner.machine.memory
         if awaited == Awaited():
             awaited = self._current(owner)
@@ -191,11 +192,22 @@ class Follower:
                 return self._views.result(owner, last)
             if memory.failure and owner.state is State.FAILED:
                 return {**self._empty(owner), **self._views.failed(memory.failure)}
+            if newest := self._newest_without_turn(owner):
+                return self._views.result(owner, newest)
         shown = self._views.turn_result(owner, turn)
         if left:
             base = shown or self._empty(owner)
             return {**base, "reply": None, "turn": turn, **self._views.needed(owner)}
         return shown or self._empty(owner)
+
+    def _newest_without_turn(self, owner: Owner) -> Result | None:
+        """The message that ended last, where no turn was its own or ended after it."""
+        store = self._supervisor.services.store
+        last, turn = store.last_result(owner.name), store.last_turn(owner.name)
+        if last is None or last.turn is not None:
+            return None
+        later = turn is not None and (turn.ended_at or 0.0) > (last.ended_at or 0.0)
+        return None if later else last
 
     @staticmethod
     def _current(owner: Owner) -> Awaited:

@@ -224,6 +224,8 @@ class Views:
             return "the CLI's word that it takes prompts"
         if memory.bridge_until is not None and (memory.queue or memory.steer_queue):
             return "the bridge, with the agent's tools"
+        if memory.delivery and memory.delivery.phase == "look":
+            return f"an empty composer, for message {memory.delivery.message}"
         if memory.delivery:
             return f"the record's word that message {memory.delivery.message} was taken in"
         if memory.turn and memory.turn.interruption:

@@ -14,7 +14,7 @@ from importlib import import_module
 import click
 
 from agentd import __version__
-from agentd.cli.face import Face, common, complain
+from agentd.cli.face import Face, common, complain, nowhere
 from agentd.cli.failures import BROKEN_PIPE, USAGE, explain
 
 VERBS = {
@@ -92,6 +92,8 @@ def app() -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """The program `agentd`: run one command and return its exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    if sys.stderr is None:  # it is closed
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
     if instruction := os.environ.get("_AGENTD_COMPLETE"):
         from click.shell_completion import shell_complete
 
@@ -105,14 +107,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 raise
             exit_code, payload = explained
             complain(payload["message"])
-            if face.json or (exit_code == USAGE and _wants_json(words)):
+            if sys.stdout is not None and (face.json or (exit_code == USAGE and _wants_json(words))):
                 face.emit(face.frame(payload))
             return exit_code
     except BrokenPipeError:
         # Whoever read our output went away. Nothing is left to say, and nowhere to say it.
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        for stream in (sys.stdout, sys.stderr):
-            os.dup2(nowhere, stream.fileno())
+        nowhere(sys.stdout, sys.stderr)
         return BROKEN_PIPE
 
 
@@ -122,7 +122,8 @@ def _run(face: Face, words: list[str]) -> int:
             exit_code = app.invoke(context)
     except click.exceptions.Exit as end:
         exit_code = end.exit_code
-    sys.stdout.flush()
+    if sys.stdout is not None:
+        sys.stdout.flush()
     return exit_code if isinstance(exit_code, int) else 0
 
 

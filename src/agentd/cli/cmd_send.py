@@ -161,6 +161,8 @@ def _text(prompt: str | None, file: Path | None) -> str:
 
 def _read(file: Path | None) -> bytes:
     if file is None or str(file) == STDIN:
+        if sys.stdin is None:
+            raise click.UsageError("There is no PROMPT, and standard input is closed.")
         if sys.stdin.isatty():
             note("type the prompt; Ctrl-D ends it")
         return sys.stdin.buffer.read()

@@ -6,11 +6,13 @@ from pathlib import Path
 
 import click
 
-from agentd.cli.face import Face, at, common, complete_target, not_empty, out, plain, where
+from agentd.cli.face import Face, at, can_be_target, common, complete_target, out, plain, where
 
 
 @click.command()
-@click.argument("targets", metavar="TARGET...", nargs=-1, callback=not_empty, shell_complete=complete_target)
+@click.argument(
+    "targets", metavar="TARGET...", nargs=-1, callback=can_be_target, shell_complete=complete_target
+)
 @click.option("--all", "everything", is_flag=True, help="Stop all agents.")
 @click.option(
     "--cwd", type=click.Path(path_type=Path), metavar="DIR",
@@ -21,7 +23,8 @@ from agentd.cli.face import Face, at, common, complete_target, not_empty, out, p
 def command(face: Face, targets: tuple[str, ...], everything: bool, cwd: Path | None) -> None:
     """Stop agents: end the turn, the CLI, its children and its pane, and say what was stopped.
 
-    The conversation is kept: the next prompt to that name takes it up again. Stopping nothing is no error.
+    The conversation ends with it: the next prompt to that name begins a new one. (One that is only idle for
+    long, or has died, is taken up again.) Stopping nothing is no error.
 
     \b
     Examples:

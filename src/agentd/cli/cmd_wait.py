@@ -22,6 +22,8 @@ from agentd.cli.face import Face, at, common, target, where
 def command(face: Face, target: str, cwd: Path | None, on_attention: str | None, quiet: bool) -> int:
     """Wait until the current turn of an agent is over; print its reply.
 
+    Where nothing runs, the result of what ended last is printed again.
+
     Output, progress and exit codes are those of `agentd send`. Who waits only looks on: Ctrl-C leaves,
     and the turn goes on (`agentd interrupt TARGET` ends it). A daemon that is restarted meanwhile is waited
     for, for 60 s, and then the same turn.

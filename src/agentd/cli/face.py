@@ -6,12 +6,15 @@ Standard output is for the answer, standard error for everything else.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
+
+from agentd.cli.failures import CommandError
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -19,6 +22,13 @@ if TYPE_CHECKING:
     from agentd.api.client import Client
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+TARGET = re.compile(r"[a-z0-9][a-z0-9_-]*\Z")
+UNWRITTEN = (
+    "the answer can't be written on standard output: {}; what was asked for is done all the same "
+    "(`agentd wait TARGET` prints the last reply again)"
+)
 
 
 class Face:
@@ -51,20 +61,41 @@ class Face:
         """`--json`: the data on one line, or spread out for a person's eyes."""
         import json
 
-        out(json.dumps(data, ensure_ascii=False, indent=2 if sys.stdout.isatty() else None))
+        out(json.dumps(data, ensure_ascii=False, indent=2 if sys.stdout and sys.stdout.isatty() else None))
 
 
 def out(text: str) -> None:
     """The answer, on standard output: UTF-8 whatever the locale, with one final newline."""
     data = text.encode("utf-8", "replace")
-    sys.stdout.flush()
-    sys.stdout.buffer.write(data if data.endswith(b"\n") else data + b"\n")
-    sys.stdout.buffer.flush()
+    if sys.stdout is None:
+        raise CommandError("unwritten", UNWRITTEN.format("it is closed"))
+    try:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data if data.endswith(b"\n") else data + b"\n")
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        # What is left in the buffer would be tried again at the end, and fail again.
+        nowhere()
+        raise CommandError("unwritten", UNWRITTEN.format(error.strerror)) from error
+
+
+def nowhere(*streams: TextIO) -> None:
+    """From now on what is written there (by default on standard output) goes nowhere."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    for stream in streams or (sys.stdout,):
+        os.dup2(null, stream.fileno())
 
 
 def note(text: str) -> None:
-    """A line for a person, on standard error."""
-    print(text, file=sys.stderr, flush=True)
+    """A line for a person, on standard error, where it can be said."""
+    try:
+        print(text, file=sys.stderr, flush=True)
+    except BrokenPipeError:
+        raise
+    except OSError:
+        pass  # a full disk, say: the answer matters more
 
 
 def complain(text: str) -> None:
@@ -107,14 +138,19 @@ def target(command: F) -> F:
         "--cwd", type=click.Path(path_type=Path), metavar="DIR",
         help="The workspace, when TARGET is a provider.  [default: here]",
     )(command)  # fmt: skip
-    return click.argument("target", metavar="TARGET", callback=not_empty, shell_complete=complete_target)(
+    return click.argument("target", metavar="TARGET", callback=can_be_target, shell_complete=complete_target)(
         command
     )
 
 
-def not_empty(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
-    if value is not None and not all([value] if isinstance(value, str) else value):
+def can_be_target(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
+    targets = [value] if isinstance(value, str) else value or ()
+    if not all(targets):
         raise click.BadParameter("is empty; give an agent's name or a provider", context, parameter)
+    for target in targets:
+        if not TARGET.match(target):
+            text = f"{target!r} can be no agent's name and no provider: these have a-z, 0-9, _ and -"
+            raise click.BadParameter(text, context, parameter)
     return value
 
 
