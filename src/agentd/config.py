@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -96,8 +96,8 @@ class Config:
         return False
 
 
-def load(path: Path) -> Config:
-    """Read the file; a missing one is an empty one.
+def load(path: Path, providers: Collection[str] | None = None) -> Config:
+    """Read the file; a missing one is an empty one. `providers` are those that may have a table, if not all.
 
     Raises:
         ConfigError: it can't be read, isn't TOML, or has an unknown key or a bad value.
@@ -112,12 +112,13 @@ def load(path: Path) -> Config:
         data = tomlkit.parse(text).unwrap()
     except ParseError as error:
         raise ConfigError(f"{path}:{error.line}: {error}") from error
-    return _Check(path, text).config(data)
+    return _Check(path, text, providers).config(data)
 
 
 class _Check:
-    def __init__(self, path: Path, text: str) -> None:
+    def __init__(self, path: Path, text: str, providers: Collection[str] | None) -> None:
         self.path = path
+        self.providers = set(providers) if providers is not None else None
         self.lines = text.splitlines()
 
     def fail(self, keys: tuple[str, ...], what: str) -> ConfigError:
@@ -187,7 +188,7 @@ class _Check:
             path=self.path,
             adapters={
                 name: self.adapter(table, ("adapters", name))
-                for name, table in self.table(data.get("adapters", {}), ("adapters",)).items()
+                for name, table in self.table(data.get("adapters", {}), ("adapters",), self.providers).items()
             },
             retention_s=IDLE_RETENTION if idle is None else self.duration(idle, ("retention", "idle")),
             retention_set=idle is not None,

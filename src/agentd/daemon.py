@@ -101,10 +101,10 @@ class _Daemon:
         self.store = store
         self.state_dir = state_dir
         self.config_path = config_path
-        self.config: Config = configuration.load(config_path)
         self.config_error: str | None = None
         self.warnings: list[str] = []
         self.adapters = load_adapters(self._warn)
+        self.config: Config = configuration.load(config_path, self.adapters)
         self.asked_to_end = trio.Event()
         self.config_changed = trio.Event()
         self.supervisor: Supervisor | None = None
@@ -208,7 +208,7 @@ class _Daemon:
     def reload(self) -> None:
         """Read the config again; a bad one changes nothing but what `health` says."""
         try:
-            self.config = configuration.load(self.config_path)
+            self.config = configuration.load(self.config_path, self.adapters)
             self.config_error = None
             log.info("config read again")
             if self.supervisor:

@@ -169,9 +169,10 @@ def test_nothing_of_an_outer_agent_reaches_the_program(daemon: Daemon) -> None:
 
 
 def test_a_log_in_a_file(daemon: Daemon) -> None:
-    refused = daemon.run("serve", "--log-file", str(daemon.root / "none" / "log"))
-    assert refused.code == 1 and refused.stderr.startswith("agentd: ") and "none/log" in refused.stderr
-    log, other = daemon.root / "second.log", daemon.root / "other"
+    (daemon.root / "file").touch()
+    refused = daemon.run("serve", "--log-file", str(daemon.root / "file" / "log"))
+    assert refused.code == 1 and refused.stderr.startswith("agentd: ") and "/file" in refused.stderr
+    log, other = daemon.root / "logs" / "second.log", daemon.root / "other"
     words = ("serve", "--state-dir", str(other), "--socket", str(other / "s"), "--log-file", str(log))
     second = daemon.begin(*words)
     until("it is there", (other / "s").exists)

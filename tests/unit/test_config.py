@@ -97,6 +97,16 @@ def test_an_error_names_file_line_and_key(tmp_path: Path, text: str, says: str) 
     assert says in str(caught.value)
 
 
+def test_a_provider_that_nobody_knows(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text('[adapters.pi]\nargs = []\n[adapters.claude_code]\nargs = ["x"]')
+    with pytest.raises(
+        ConfigError, match=r":3: adapters\.claude_code: unknown key; known here: claude-code, pi"
+    ):
+        load(path, {"claude-code": None, "pi": None})
+    assert load(path, ["claude_code", "pi"]).adapter("claude_code").args == ("x",)
+
+
 def test_a_file_that_is_no_text(tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
     path.write_bytes(b"\xff\xfe\x00")

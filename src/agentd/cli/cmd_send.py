@@ -12,7 +12,10 @@ import click
 from agentd.cli.face import Face, at, common, note, target, where
 
 STDIN = "-"
-TAKEN_BACK = "when it is back, it takes the message back, since nobody asks for it; until then a turn goes on"
+TAKEN_BACK = (
+    "when it is back, it takes the message back, since nobody asks for it; "
+    "until then its turn goes on, or may begin"
+)
 NOT_KNOWN = "whether the message reached it is not known"
 
 
