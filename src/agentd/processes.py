@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,23 +17,45 @@ import trio
 
 POLL_S = 1.0
 """Where the system has no pidfd (macOS), a process is looked at this often."""
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+STARTED = 19
+"""Where `/proc/PID/stat` has the start time, counted from the field behind the name: proc(5)."""
 SAME_S = 0.05
 """How much two readings of a process's start time may differ."""
 
 
-def start_time(pid: int) -> float | None:
-    """When the process started (seconds since the epoch), or None if there is none."""
+def boot_id() -> str:
+    """Which boot of the machine this is; empty where the system has no name for it (macOS)."""
     try:
-        return psutil.Process(pid).create_time()
-    except psutil.Error:
+        return BOOT_ID.read_text().strip()
+    except OSError:
+        return ""
+
+
+def start_time(pid: int) -> float | None:
+    """When the process started, in seconds, or None if there is none.
+
+    On Linux they count from the boot, as the kernel counts them: psutil's own time, since the epoch, moves
+    whenever the clock is set.
+    """
+    try:
+        if sys.platform != "linux":
+            return psutil.Process(pid).create_time()
+        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+        return int(fields[STARTED]) / os.sysconf("SC_CLK_TCK")
+    except (OSError, psutil.Error):
         return None
 
 
 def same(pid: int, started: float) -> bool:
     """Whether this very process lives (a zombie doesn't)."""
+    found = start_time(pid)
     try:
-        process = psutil.Process(pid)
-        return abs(process.create_time() - started) < SAME_S and process.status() != psutil.STATUS_ZOMBIE
+        return (
+            found is not None
+            and abs(found - started) < SAME_S
+            and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+        )
     except psutil.Error:
         return False
 
@@ -57,7 +80,7 @@ class Family:
     """A process and all that belongs to it: its descendants, the sessions that these lead (children whose
     parent has died stay in them), and what carries its mark.
 
-    `started` is when it started (seconds since the epoch). `mark` is a variable of its environment with a
+    `started` is its `start_time`. `mark` is a variable of its environment with a
     value that nobody else has: it finds who left both parent and session, since children inherit it. A
     `keeper` is the parent of all who lose theirs, and starts nobody itself: it is ended last.
     """
@@ -69,7 +92,6 @@ class Family:
         self.asked: set[psutil.Process] = set()
         """Who was asked to end."""
         self._started = started
-        self._boot = psutil.boot_time()
         self._mark = mark
         self._keeper = keeper
         self._known: dict[int, psutil.Process] = {}
@@ -87,24 +109,23 @@ class Family:
         below: dict[int, list[psutil.Process]] = defaultdict(list)
         within: dict[int, list[psutil.Process]] = defaultdict(list)
         session_of: dict[int, int] = {}
-        # Whatever belongs to it is younger. (When the clock is set, the start times of all move.)
-        since = self._started + psutil.boot_time() - self._boot
+        age: dict[int, float] = {}
         news: list[psutil.Process] = []
         for pid in psutil.pids():
             try:
                 # Not `process_iter`, which remembers processes whose pid was reused since.
                 process = psutil.Process(pid)
                 there.add(pid)
-                started = process.create_time()
-                if started < since - SAME_S:
-                    continue
+                started = start_time(pid)
+                if started is None or started < self._started - SAME_S:
+                    continue  # whatever belongs to it is younger
                 session, parent = os.getsid(pid), process.ppid()
             except (OSError, psutil.Error):
                 continue
-            session_of[pid] = session
+            session_of[pid], age[pid] = session, started
             within[session].append(process)
             below[parent].append(process)
-            root = pid == self.pid and abs(started - since) < SAME_S
+            root = pid == self.pid and abs(started - self._started) < SAME_S
             if root or self._known.get(pid) == process or self._marked(process):
                 news.append(process)
         # The pid of a dead leader isn't given away as long as its session has members.
@@ -122,7 +143,7 @@ class Family:
             if leader and leader not in there:
                 news += within[leader]
         self._known |= found
-        return sorted(filter(_lives, found.values()), key=lambda each: (each.create_time(), each.pid))
+        return sorted(filter(_lives, found.values()), key=lambda each: (age[each.pid], each.pid))
 
     def _marked(self, process: psutil.Process) -> bool:
         if self._mark is None:

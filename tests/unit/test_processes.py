@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -136,10 +137,24 @@ def test_below_what_was_found_once_all_is_found(tmp_path: Path) -> None:
 def test_a_clock_that_is_set_hides_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     with program() as it:
         family = processes.Family(it.pid, started(it.pid))
+        was = started(it.pid)
         boot, create_time = psutil.boot_time, psutil.Process.create_time
         monkeypatch.setattr(psutil, "boot_time", lambda: boot() - 3600)
         monkeypatch.setattr(psutil.Process, "create_time", lambda process: create_time(process) - 3600)
         assert [p.pid for p in family.look()] == [it.pid]
+        assert started(it.pid) == was and processes.same(it.pid, was), "a pane is known again"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere psutil's own is used")
+def test_a_start_time_is_of_the_boots_count(tmp_path: Path) -> None:
+    """Whatever a program is called: its name stands in the line that the time is read from."""
+    odd = tmp_path / "a) 1 (b"
+    odd.symlink_to("/bin/sleep")
+    before = time.clock_gettime(time.CLOCK_BOOTTIME)
+    with subprocess.Popen([odd, "1000"]) as it:
+        found = processes.start_time(it.pid)
+        it.kill()
+    assert found is not None and before - 0.1 < found <= time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 def test_who_ends_while_the_processes_are_read_hides_no_child(monkeypatch: pytest.MonkeyPatch) -> None:

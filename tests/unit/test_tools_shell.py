@@ -192,7 +192,7 @@ async def test_a_process_of_another_call_is_not_touched(tmp_path: Path) -> None:
     assert not living(pids)
 
 
-@pytest.mark.parametrize("question", ["create_time", "environ", "ppid", "status"])
+@pytest.mark.parametrize("question", ["environ", "ppid", "status"])
 async def test_a_background_process_that_ends_just_then_is_no_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, question: str
 ) -> None:

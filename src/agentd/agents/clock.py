@@ -11,13 +11,13 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import trio
 
+from agentd.processes import boot_id
+
 Anchor = tuple[str, float]
 """Which boot it was, and what the clock is ahead of the machine's own count."""
-_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
 class Clock:
@@ -31,7 +31,7 @@ class Clock:
 
     @classmethod
     def of_this_machine(cls) -> Clock:
-        return cls(time.time(), _real, _boot())
+        return cls(time.time(), _real, boot_id())
 
     def now(self) -> float:
         return self._real() + self._ahead
@@ -58,10 +58,3 @@ class Clock:
 def _real() -> float:
     # macOS counts the sleep in its monotonic clock, Linux in a clock of its own.
     return time.clock_gettime(time.CLOCK_BOOTTIME if sys.platform == "linux" else time.CLOCK_MONOTONIC)
-
-
-def _boot() -> str:
-    try:
-        return _BOOT_ID.read_text().strip()
-    except OSError:
-        return ""

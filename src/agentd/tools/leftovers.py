@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-import psutil
 import trio
 
 from agentd import processes
@@ -20,8 +19,6 @@ log = logging.getLogger(__name__)
 CALL = "AGENTD_CALL"
 """A variable in the environment of all that a command starts; each command has a value of its own."""
 GRACE_S = 1.0
-SAME_BOOT_S = 60.0
-"""The time of the boot moves a little when the clock is set."""
 
 
 @contextmanager
@@ -29,7 +26,7 @@ def marked(file: Path, pid: int, started: float, call: str) -> Iterator[None]:
     """The command runs, as long as this block is not left. `call` is the value of its CALL."""
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        boot = psutil.boot_time()
+        boot = processes.boot_id()
         write_private(file, json.dumps({"pid": pid, "started": started, "boot": boot, "call": call}))
     except OSError as error:
         # A command that can't be marked runs all the same: only a killed daemon would miss it.
@@ -51,12 +48,12 @@ async def end_all(agents: Path) -> None:
 async def _end(file: Path) -> None:
     try:
         mark = json.loads(file.read_text(encoding="utf-8"))
-        pid, started, boot = int(mark["pid"]), float(mark["started"]), float(mark["boot"])
+        pid, started, boot = int(mark["pid"]), float(mark["started"]), str(mark["boot"])
         call = str(mark.get("call", ""))
     except (OSError, ValueError, TypeError, KeyError):
         pass  # half a mark: the daemon was killed before the command could do much
     else:
-        if abs(boot - psutil.boot_time()) < SAME_BOOT_S:
+        if boot == processes.boot_id():
             # A dead command counts too, even one that nobody has fetched yet: its children may live.
             family = processes.Family(pid, started, (CALL, call) if call else None, keeper=True)
             left = await family.end(GRACE_S)
