@@ -20,6 +20,8 @@ OLDER = 3
 def begin(level: str, form: str, file: Path | None = None) -> None:
     """Log from now on. Without a file, to standard error: a service manager keeps that.
 
+    A folder that is missing on the file's way is made.
+
     Raises:
         OSError: the file can't be written.
     """

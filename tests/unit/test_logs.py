@@ -43,6 +43,16 @@ def test_an_earlier_log_is_gone_on_with(tmp_path: Path) -> None:
     assert first == "before" and json.loads(second)["message"] == "a \udce4 that is no text"
 
 
-def test_a_file_that_can_not_be_written_is_told(tmp_path: Path) -> None:
-    with pytest.raises(OSError, match="no/log"):
-        logs.begin("info", "text", tmp_path / "no" / "log")
+def test_its_folder_is_made_and_private(tmp_path: Path) -> None:
+    logs.begin("info", "text", tmp_path / "some" / "where" / "log")
+    logging.getLogger("agentd").info("a line")
+    assert (tmp_path / "some" / "where" / "log").read_text().endswith("a line\n")
+    assert (tmp_path / "some" / "where").stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("place", ["file/log", "folder"])
+def test_a_file_that_can_not_be_written_is_told(tmp_path: Path, place: str) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(OSError, match=str(tmp_path)):
+        logs.begin("info", "text", tmp_path / place)
