@@ -6,7 +6,7 @@ import json
 import signal
 import socket
 
-from agentd.testing.daemon import Daemon
+from agentd.testing.daemon import HOLD, Daemon
 from agentd.testing.until import until
 
 
@@ -52,15 +52,16 @@ def test_ctrl_c_interrupts_and_waits_for_the_end(daemon: Daemon) -> None:
 
 
 def test_ctrl_c_takes_a_queued_message_back(daemon: Daemon) -> None:
-    first = daemon.begin("send", "demo", "@tool 30\n@say done")
+    first = daemon.begin("send", "demo", f"{HOLD}\n@say done")
     daemon.reaches("working")
     queued = daemon.begin("send", "demo", "never")
     until("it waits", lambda: daemon.agent()["queued"] == 1)
     queued.ctrl_c()
     assert queued.finish().code == 130
     until("it was taken back", lambda: daemon.agent()["queued"] == 0)
+    daemon.let_go()
     assert first.finish().stdout == "done\n"
-    assert daemon.prompts() == ["@tool 30\n@say done"]
+    assert daemon.prompts() == [f"{HOLD}\n@say done"]
 
 
 def test_a_killed_client_cancels_its_turn(daemon: Daemon) -> None:
@@ -75,14 +76,15 @@ def test_a_killed_client_cancels_its_turn(daemon: Daemon) -> None:
 
 
 def test_a_killed_client_takes_its_queued_message_back(daemon: Daemon) -> None:
-    first = daemon.begin("send", "demo", "@tool 30\n@say done")
+    first = daemon.begin("send", "demo", f"{HOLD}\n@say done")
     daemon.reaches("working")
     queued = daemon.begin("send", "demo", "never")
     until("it waits", lambda: daemon.agent()["queued"] == 1)
     queued.kill()
     until("it was taken back", lambda: daemon.agent()["queued"] == 0)
+    daemon.let_go()
     assert first.finish().stdout == "done\n"
-    assert daemon.prompts() == ["@tool 30\n@say done"]
+    assert daemon.prompts() == [f"{HOLD}\n@say done"]
 
 
 def test_sigterm_of_a_client_is_a_cancel_too(daemon: Daemon) -> None:
@@ -119,11 +121,12 @@ def test_a_deadline_interrupts_and_names_its_layer(daemon: Daemon) -> None:
 
 
 def test_who_waits_only_looks_on(daemon: Daemon) -> None:
-    daemon.run("send", "demo", "--no-wait", "@tool 30\n@say done")
+    daemon.run("send", "demo", "--no-wait", f"{HOLD}\n@say done")
     daemon.reaches("working")
     waiting = daemon.begin("wait", "demo")
-    until("it waits", lambda: waiting.process.poll() is None)
+    waiting.says("demo-work is working")
     waiting.kill()
+    daemon.let_go()
     assert daemon.run("wait", "demo").stdout == "done\n"
 
 

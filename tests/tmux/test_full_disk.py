@@ -14,7 +14,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from agentd.testing.daemon import Daemon
+from agentd.testing.daemon import HOLD, Daemon
 from agentd.testing.until import until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="sets another process's limits")
@@ -32,10 +32,11 @@ def no_room(daemon: Daemon) -> Iterator[None]:
 
 def test_a_turn_is_followed_to_its_end_and_new_prompts_are_refused(daemon: Daemon) -> None:
     assert daemon.run("send", "demo", "@say hi").code == 0
-    sending = daemon.begin("send", "demo", "@tool 3\n@say done", "--json")
+    sending = daemon.begin("send", "demo", f"{HOLD}\n@say done", "--json")
     daemon.wrote("tool_use")
     daemon.reaches("working")
     with no_room(daemon):
+        daemon.let_go()
         ended = sending.finish()
         assert (ended.code, ended.json["reply"]) == (0, "done")
         refused = daemon.run("send", "demo", "x", "--json")
@@ -55,7 +56,7 @@ def test_a_turn_is_followed_to_its_end_and_new_prompts_are_refused(daemon: Daemo
     daemon.restart()
     assert daemon.agent() == was, "nothing of it was forgotten"
     assert daemon.run("send", "demo", "@say on").stdout == "on\n"
-    assert daemon.prompts() == ["@say hi", "@tool 3\n@say done", "@say on"]
+    assert daemon.prompts() == ["@say hi", f"{HOLD}\n@say done", "@say on"]
 
 
 def test_a_cli_whose_files_can_not_be_written_is_not_started(daemon: Daemon) -> None:
@@ -70,14 +71,15 @@ def test_a_cli_whose_files_can_not_be_written_is_not_started(daemon: Daemon) -> 
 
 
 def test_a_daemon_killed_while_the_disk_is_full_reads_the_rest_from_the_record(daemon: Daemon) -> None:
-    assert daemon.run("send", "demo", "--no-wait", "@tool 20\n@say done").code == 0
+    assert daemon.run("send", "demo", "--no-wait", f"{HOLD}\n@say done").code == 0
     daemon.wrote("tool_use")
     daemon.reaches("working")
     with no_room(daemon):
+        daemon.let_go()
         daemon.wrote("turn_end")
         until("it is heard", lambda: daemon.agent()["state"] == "ready")
         daemon.end(signal.SIGKILL)
         daemon.start()
     assert daemon.run("wait", "demo").stdout == "done\n"
     assert daemon.run("send", "demo", "@say on").stdout == "on\n"
-    assert daemon.prompts() == ["@tool 20\n@say done", "@say on"]
+    assert daemon.prompts() == [f"{HOLD}\n@say done", "@say on"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 
-from agentd.testing.daemon import AGENTD, Daemon
+from agentd.testing.daemon import AGENTD, HOLD, Daemon
 from agentd.testing.panes import Pane, Tmux
 from agentd.testing.processes import alive, below
 from agentd.testing.until import until
@@ -100,13 +100,14 @@ def test_a_session_of_a_person_is_left_alone(daemon: Daemon) -> None:
 def test_a_prompt_of_a_person_is_a_turn_too(daemon: Daemon) -> None:
     assert daemon.run("send", "demo", "@say hi").code == 0
     pane = daemon.pane()
-    pane.types("@tool 20")
+    pane.types(HOLD)
     pane.keys("Enter")
     daemon.wrote("tool_use")
     daemon.reaches("working")
     assert daemon.run("send", "demo", "--fail-if-busy", "x").code == 1
+    daemon.let_go()
     assert daemon.run("send", "demo", "@say after").stdout == "after\n"
-    assert daemon.prompts() == ["@say hi", "@tool 20", "@say after"]
+    assert daemon.prompts() == ["@say hi", HOLD, "@say after"]
 
 
 def test_a_draft_that_was_left_behind_is_no_part_of_the_prompt(daemon: Daemon) -> None:

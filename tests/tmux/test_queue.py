@@ -8,30 +8,34 @@ from collections import Counter
 import pytest
 
 from agentd.api.client import Client
-from agentd.testing.daemon import Daemon
+from agentd.testing.daemon import HOLD, Daemon
 from agentd.testing.until import until
 
 
 def test_senders_are_served_in_the_order_of_their_coming(daemon: Daemon) -> None:
-    first = daemon.begin("send", "demo", "@tool 20\n@say zero")
+    first = daemon.begin("send", "demo", f"{HOLD}\n@say zero")
     daemon.reaches("working")
     others = []
     for number in range(1, 4):
         others.append(daemon.begin("send", "demo", f"@say {number}", "--json"))
         until(f"{number} wait", lambda number=number: daemon.agent()["queued"] == number)  # type: ignore[misc]
     assert [entry["text"] for entry in daemon.agent()["queue"]] == ["@say 1", "@say 2", "@say 3"]
+    daemon.let_go()
     assert first.finish().stdout == "zero\n"
     told = [other.finish().json for other in others]
     assert [each["reply"] for each in told] == ["1", "2", "3"]
     assert [each["ended_at"] for each in told] == sorted(each["ended_at"] for each in told)
-    assert daemon.prompts() == ["@tool 20\n@say zero", "@say 1", "@say 2", "@say 3"]
+    assert daemon.prompts() == [f"{HOLD}\n@say zero", "@say 1", "@say 2", "@say 3"]
 
 
 def test_a_steered_prompt_joins_the_running_turn(daemon: Daemon) -> None:
-    first = daemon.begin("send", "demo", "@tool 30\n@say one", "--json")
+    first = daemon.begin("send", "demo", f"{HOLD}\n@say one", "--json")
     daemon.wrote("tool_use")
     daemon.reaches("working")
-    steered = daemon.run("send", "demo", "--steer", "be quick", "--json").json
+    steering = daemon.begin("send", "demo", "--steer", "be quick", "--json")
+    daemon.wrote("steer")
+    daemon.let_go()
+    steered = steering.finish().json
     told = first.finish().json
     assert told["reply"] == "one (also: be quick)"
     assert (steered["receipt"], steered["outcome"], steered["reply"]) == (
@@ -40,12 +44,12 @@ def test_a_steered_prompt_joins_the_running_turn(daemon: Daemon) -> None:
         told["reply"],
     )
     assert steered["turn"] == told["turn"]
-    assert daemon.prompts() == ["@tool 30\n@say one"]
+    assert daemon.prompts() == [f"{HOLD}\n@say one"]
     assert daemon.agent()["state"] == "ready"
 
 
 def test_a_steered_prompt_that_finds_no_boundary_has_a_turn_of_its_own(daemon: Daemon) -> None:
-    first = daemon.begin("send", "demo", "@slow 30 two", "--json")
+    first = daemon.begin("send", "demo", "@slow 60 two", "--json")
     daemon.reaches("working")
     daemon.wrote("user")
     steered = daemon.run("send", "demo", "--steer", "@say three", "--json").json
@@ -53,7 +57,7 @@ def test_a_steered_prompt_that_finds_no_boundary_has_a_turn_of_its_own(daemon: D
     assert (told["outcome"], told["reply"]) == ("completed", "two")
     assert (steered["outcome"], steered["reply"]) == ("completed", "three")
     assert steered["turn"] != told["turn"]
-    assert daemon.prompts() == ["@slow 30 two", "@say three"]
+    assert daemon.prompts() == ["@slow 60 two", "@say three"]
     assert daemon.agent()["state"] == "ready"
 
 
@@ -63,13 +67,14 @@ def test_steering_an_idle_agent_is_sending(daemon: Daemon) -> None:
 
 def test_fail_if_busy(daemon: Daemon) -> None:
     assert daemon.run("send", "demo", "--fail-if-busy", "@say free").stdout == "free\n"
-    first = daemon.begin("send", "demo", "@tool 20\n@say done")
+    first = daemon.begin("send", "demo", f"{HOLD}\n@say done")
     daemon.reaches("working")
     refused = daemon.run("send", "demo", "--fail-if-busy", "hello", "--json")
     assert (refused.code, refused.json["receipt"], refused.json["outcome"]) == (1, "rejected", "failed")
     assert refused.json["error"]["code"] == "busy"
+    daemon.let_go()
     assert first.finish().stdout == "done\n"
-    assert daemon.prompts() == ["@say free", "@tool 20\n@say done"]
+    assert daemon.prompts() == ["@say free", f"{HOLD}\n@say done"]
 
 
 def test_no_wait_and_wait(daemon: Daemon) -> None:
@@ -85,12 +90,13 @@ def test_no_wait_and_wait(daemon: Daemon) -> None:
 
 
 def test_a_deadline_in_the_queue_takes_the_message_out(daemon: Daemon) -> None:
-    first = daemon.begin("send", "demo", "@tool 40\n@say done")
+    first = daemon.begin("send", "demo", f"{HOLD}\n@say done")
     daemon.reaches("working")
     late = daemon.run("send", "demo", "too late", "--deadline", "500ms", "--json")
     assert (late.code, late.json["error"]["layer"]) == (4, "workflow")
+    daemon.let_go()
     assert first.finish().stdout == "done\n"
-    assert daemon.prompts() == ["@tool 40\n@say done"]
+    assert daemon.prompts() == [f"{HOLD}\n@say done"]
 
 
 @pytest.mark.slow

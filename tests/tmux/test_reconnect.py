@@ -15,11 +15,11 @@ import pytest
 
 from agentd.agents.callers import NOT_BACK
 from agentd.api.client import ApiError
-from agentd.testing.daemon import Completed, Daemon, Running
+from agentd.testing.daemon import HOLD, Completed, Daemon, Running
 from agentd.testing.until import until
 
 BOTH = pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL], ids=["SIGTERM", "SIGKILL"])
-AWAY = b"the daemon is away; waiting for it\n"
+AWAY = "the daemon is away; waiting for it"
 ID = "0123456789abcdef"
 
 
@@ -44,14 +44,6 @@ def answered(running: Running, reply: str) -> Completed:
     done = running.finish()
     assert (done.stdout, done.code) == (reply, 0), done
     return done
-
-
-def says(running: Running, what: bytes) -> None:
-    """Wait until it says this. What it said before is lost."""
-    stderr = running.process.stderr
-    assert stderr
-    while (line := stderr.readline()) != what:
-        assert line, "it ended"
 
 
 # A caller, and the daemon ends …
@@ -93,70 +85,75 @@ def test_while_the_cli_starts(daemon: Daemon, how: signal.Signals) -> None:
 
 @BOTH
 def test_in_the_middle_of_the_turn_and_again(daemon: Daemon, how: signal.Signals) -> None:
-    sending = daemon.begin("send", "demo", "@tool 40\n@say done", "--json")
+    sending = daemon.begin("send", "demo", f"{HOLD}\n@say done", "--json")
     daemon.wrote("tool_use")
     for _ in range(2):
         daemon.reaches("working")
         daemon.end(how)
-        says(sending, AWAY)
+        sending.says(AWAY)
         daemon.start()
-        says(sending, b"demo-work is working\n")
+        sending.says("demo-work is working")
+    daemon.let_go()
     done = sending.finish()
     assert (done.code, done.json["reply"], done.json["receipt"]) == (0, "done", "accepted")
-    assert daemon.prompts() == ["@tool 40\n@say done"]
+    assert daemon.prompts() == [f"{HOLD}\n@say done"]
 
 
 @BOTH
 def test_between_the_turns_end_and_its_telling(daemon: Daemon, how: signal.Signals) -> None:
-    sending = daemon.begin("send", "demo", "@tool 10\n@say done")
+    sending = daemon.begin("send", "demo", f"{HOLD}\n@say done")
     daemon.reaches("working")
     stop(daemon)
+    daemon.let_go()
     daemon.wrote("turn_end")
     restart_stopped(daemon, how)
     done = sending.finish()
     assert (done.stdout, done.code) == ("done\n", 0)
-    assert daemon.prompts() == ["@tool 10\n@say done"]
+    assert daemon.prompts() == [f"{HOLD}\n@say done"]
 
 
 @BOTH
 def test_while_the_turn_ends_without_it(daemon: Daemon, how: signal.Signals) -> None:
-    sending = daemon.begin("send", "demo", "@tool 15\n@say done")
+    sending = daemon.begin("send", "demo", f"{HOLD}\n@say done")
     daemon.wrote("tool_use")
     daemon.reaches("working")
     daemon.end(how)
+    daemon.let_go()
     daemon.wrote("turn_end")
     daemon.start()
     answered(sending, "done\n")
-    assert daemon.prompts() == ["@tool 15\n@say done"]
+    assert daemon.prompts() == [f"{HOLD}\n@say done"]
 
 
 @BOTH
 def test_while_messages_wait_in_line(daemon: Daemon, how: signal.Signals) -> None:
     """Each caller gets the answer to its own."""
-    first = daemon.begin("send", "demo", "@tool 40\n@say one")
+    first = daemon.begin("send", "demo", f"{HOLD}\n@say one")
     daemon.reaches("working")
     others = []
     for number in (1, 2):
         others.append(daemon.begin("send", "demo", f"@say other {number}"))
         until(f"{number} wait", lambda number=number: daemon.agent()["queued"] == number)  # type: ignore[misc]
     daemon.restart(how)
+    daemon.let_go()
     answered(first, "one\n")
     for number, other in enumerate(others, 1):
         answered(other, f"other {number}\n")
-    assert daemon.prompts() == ["@tool 40\n@say one", "@say other 1", "@say other 2"]
+    assert daemon.prompts() == [f"{HOLD}\n@say one", "@say other 1", "@say other 2"]
 
 
 @BOTH
 def test_after_a_prompt_was_steered_in(daemon: Daemon, how: signal.Signals) -> None:
-    first = daemon.begin("send", "demo", "@tool 40\n@say one")
+    first = daemon.begin("send", "demo", f"{HOLD}\n@say one")
     daemon.wrote("tool_use")
     daemon.reaches("working")
     steered = daemon.begin("send", "demo", "--steer", "be quick", "--json")
     until("it is inside", lambda: b"steered" in (daemon.state / "agentd.db-wal").read_bytes())
     daemon.restart(how)
+    daemon.let_go()
     answered(first, "one (also: be quick)\n")
     assert steered.finish().json["reply"] == "one (also: be quick)"
-    assert daemon.prompts() == ["@tool 40\n@say one"]
+    assert daemon.prompts() == [f"{HOLD}\n@say one"]
 
 
 @BOTH
@@ -175,9 +172,10 @@ def test_while_a_person_is_needed(daemon: Daemon, how: signal.Signals) -> None:
 def test_attention_that_the_caller_did_not_wait_for_leaves_the_message(
     daemon: Daemon, how: signal.Signals
 ) -> None:
-    sending = daemon.begin("send", "demo", "@tool 20\n@ask May I?\n@say thanks", "--on-attention", "exit")
+    sending = daemon.begin("send", "demo", f"{HOLD}\n@ask May I?\n@say thanks", "--on-attention", "exit")
     daemon.reaches("working")
     daemon.restart(how)
+    daemon.let_go()
     assert sending.finish().code == 3
     assert not messages(daemon, "awaited = 1 AND outcome IS NULL"), "no caller is expected back"
     daemon.run("answer", "demo", "approve")
@@ -186,12 +184,13 @@ def test_attention_that_the_caller_did_not_wait_for_leaves_the_message(
 
 @BOTH
 def test_while_somebody_waits_for_its_turn(daemon: Daemon, how: signal.Signals) -> None:
-    daemon.run("send", "demo", "--no-wait", "@tool 20\n@say first")
+    daemon.run("send", "demo", "--no-wait", f"{HOLD}\n@say first")
     daemon.reaches("working")
     daemon.run("send", "demo", "--no-wait", "@say second")
     waiting = daemon.begin("wait", "demo")
-    assert waiting.process.stderr and waiting.process.stderr.readline() == b"demo-work is working\n"
+    waiting.says("demo-work is working")
     daemon.end(how)
+    daemon.let_go()
     daemon.wrote("turn_end")
     daemon.start()
     daemon.wrote("turn_end", count=2)
@@ -243,11 +242,11 @@ def test_callers_who_died_while_the_daemon_was_away_have_left(daemon: Daemon) ->
 
 
 def test_ctrl_c_while_the_daemon_is_away(daemon: Daemon) -> None:
-    sending = daemon.begin("send", "demo", "@tool 30\n@say done", "--json")
+    sending = daemon.begin("send", "demo", "@tool 1000", "--json")
     daemon.wrote("tool_use")
     daemon.reaches("working")
     daemon.end(signal.SIGKILL)
-    says(sending, AWAY)
+    sending.says(AWAY)
     sending.ctrl_c()
     done = sending.finish()
     assert (done.code, done.json["outcome"]) == (130, "interrupted")
@@ -256,9 +255,10 @@ def test_ctrl_c_while_the_daemon_is_away(daemon: Daemon) -> None:
 
 @BOTH
 def test_a_daemon_with_another_state_does_not_know_the_message(daemon: Daemon, how: signal.Signals) -> None:
-    sending = daemon.begin("send", "demo", "@tool 30\n@say done", "--json")
+    sending = daemon.begin("send", "demo", "@tool 1000", "--json")
     waiting = daemon.begin("wait", "demo-work", "--json") if daemon.reaches("working") else None
-    assert waiting and waiting.process.stderr and waiting.process.stderr.readline()
+    assert waiting
+    waiting.says("demo-work is working")
     daemon.end(how)
     mine = daemon.env["AGENTD_STATE_DIR"]
     daemon.env["AGENTD_STATE_DIR"] = str(daemon.root / "other")
@@ -286,16 +286,19 @@ def test_a_message_with_an_id_is_one_message(daemon: Daemon) -> None:
 
 def test_a_message_is_sent_again_while_its_agent_is_another_by_the_config(daemon: Daemon) -> None:
     """Also one that was to start its agent anew: that was done, and its own turn runs."""
-    body = {"text": "@tool 20\n@say hi", "cwd": str(daemon.work), "id": ID, "restart": True, "model": "one"}
+    body = {"text": f"{HOLD}\n@say hi", "cwd": str(daemon.work), "id": ID, "restart": True, "model": "one"}
     first = daemon.client.stream("POST", "/v1/agents/demo/messages", body)
     assert next(first)[0] == "progress"
     daemon.reaches("working")
     daemon.configure('[bridge]\ntools = ["execute_shell_command"]\n')
     until("the config was read", lambda: "config read again" in daemon.log.read_text())
-    *_, (name, told) = daemon.client.stream("POST", "/v1/agents/demo/messages", body)
+    again = daemon.client.stream("POST", "/v1/agents/demo/messages", body)
+    assert next(again)[0] == "progress"
+    daemon.let_go()
+    *_, (name, told) = again
     assert (name, told["reply"]) == ("result", "hi")
     first.close()
-    assert daemon.prompts() == ["@tool 20\n@say hi"]
+    assert daemon.prompts() == [f"{HOLD}\n@say hi"]
 
 
 @pytest.mark.parametrize(
@@ -376,12 +379,13 @@ def test_the_last_of_two_callers_takes_the_message_back(daemon: Daemon) -> None:
 
 
 def test_who_looks_at_a_message_that_nobody_waits_for_takes_nothing_back(daemon: Daemon) -> None:
-    body = {"text": "@tool 20\n@say done", "cwd": str(daemon.work), "id": ID, "wait": False}
+    body = {"text": f"{HOLD}\n@say done", "cwd": str(daemon.work), "id": ID, "wait": False}
     daemon.client.request("POST", "/v1/agents/demo/messages", body)
     daemon.reaches("working")
     looking = daemon.client.stream("GET", f"/v1/agents/demo-work/messages/{ID}")
     assert next(looking)[0] == "progress"
     looking.close()
+    daemon.let_go()
     assert daemon.get(f"/v1/agents/demo-work/messages/{ID}")["reply"] == "done"
 
 

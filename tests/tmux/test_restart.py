@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from agentd.testing.daemon import Daemon
+from agentd.testing.daemon import HOLD, Daemon
 from agentd.testing.processes import alive
 from agentd.testing.until import PATIENCE, until
 
@@ -34,7 +34,7 @@ def test_an_idle_agent_is_adopted(daemon: Daemon, how: signal.Signals) -> None:
 
 @BOTH
 def test_a_running_turn_and_its_queue_are_adopted(daemon: Daemon, how: signal.Signals) -> None:
-    assert daemon.run("send", "demo", "--no-wait", "@tool 40\n@say first").code == 0
+    assert daemon.run("send", "demo", "--no-wait", f"{HOLD}\n@say first").code == 0
     daemon.wrote("tool_use")
     daemon.reaches("working")
     for text in ("@say second", "@say third"):
@@ -47,23 +47,27 @@ def test_a_running_turn_and_its_queue_are_adopted(daemon: Daemon, how: signal.Si
     assert [now[key] for key in ("turn", "queued", "queue", "pid")] == [
         was[key] for key in ("turn", "queued", "queue", "pid")
     ]
-    assert daemon.run("wait", "demo").stdout == "first\n"
+    waiting = daemon.begin("wait", "demo")
+    waiting.says("demo-work is working")
+    daemon.let_go()
+    assert waiting.finish().stdout == "first\n"
     daemon.wrote("turn_end", count=3)
-    assert daemon.prompts() == ["@tool 40\n@say first", "@say second", "@say third"]
+    assert daemon.prompts() == [f"{HOLD}\n@say first", "@say second", "@say third"]
     until("the queue is empty", lambda: daemon.agent()["last"]["reply"] == "third")
 
 
 @BOTH
 def test_what_ended_in_between_is_read_from_the_record(daemon: Daemon, how: signal.Signals) -> None:
-    assert daemon.run("send", "demo", "--no-wait", "@tool 10\n@say meanwhile").code == 0
+    assert daemon.run("send", "demo", "--no-wait", f"{HOLD}\n@say meanwhile").code == 0
     daemon.wrote("tool_use")
     assert daemon.run("send", "demo", "--no-wait", "@say next").code == 0
     daemon.end(how)
+    daemon.let_go()
     daemon.wrote("turn_end")
     daemon.start()
     daemon.wrote("turn_end", count=2)
     until("the queue is empty", lambda: daemon.agent()["last"]["reply"] == "next")
-    assert daemon.prompts() == ["@tool 10\n@say meanwhile", "@say next"]
+    assert daemon.prompts() == [f"{HOLD}\n@say meanwhile", "@say next"]
     ends = [line["data"]["outcome"] for line in events(daemon) if line["kind"] == "turn_ended"]
     assert ends == ["completed", "completed"]
 
@@ -118,11 +122,12 @@ def test_a_pane_that_died_in_between_is_lost(daemon: Daemon, how: signal.Signals
 
 @BOTH
 def test_a_crash_in_between_is_lost(daemon: Daemon, how: signal.Signals) -> None:
-    assert daemon.run("send", "demo", "--no-wait", "@tool 10\n@crash 7").code == 0
+    assert daemon.run("send", "demo", "--no-wait", f"{HOLD}\n@crash 7").code == 0
     daemon.wrote("tool_use")
     daemon.reaches("working")
     pid = daemon.agent()["pid"]
     daemon.end(how)
+    daemon.let_go()
     until("it crashed", lambda: not alive(pid))
     daemon.start()
     done = daemon.run("wait", "demo", "--json")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agentd.testing.daemon import Completed, Daemon
+from agentd.testing.daemon import HOLD, Completed, Daemon
 from agentd.testing.until import until
 
 
@@ -69,10 +69,11 @@ def test_the_tools_of_a_changed_config(daemon: Daemon) -> None:
 
 
 def test_an_agent_in_use_is_not_started_anew(daemon: Daemon) -> None:
-    running = daemon.begin("send", "demo", "@tool 30\n@say done")
+    running = daemon.begin("send", "demo", f"{HOLD}\n@say done")
     daemon.reaches("working")
     done = send(daemon, "--model", "tiny", "--restart", "@say never")
     assert done.code == 1 and "in use" in done.stderr, done
+    daemon.let_go()
     assert running.finish().stdout == "done\n"
     assert len(sessions(daemon)) == 1
 

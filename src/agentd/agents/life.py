@@ -24,6 +24,8 @@ from agentd.tmux.terminal import PaneRef
 
 HOOK, OUTPUT = "hook", "output"
 SPOOL, RAW = "spool-", "output-"
+EARLIER = 16
+"""The records of so many conversations that earlier processes had are remembered, the latest ones."""
 GIVE_BACK_ABOVE = 1 << 20
 """How much of a spool or an output may have been read until it is given back, in bytes."""
 
@@ -38,6 +40,9 @@ class Life:
     pane: PaneRef | None = None
     reader_memory: dict[str, Any] = field(default_factory=dict)
     tails: dict[str, Tail | OutputTail] = field(default_factory=dict)
+    earlier: dict[Path, Tail] = field(default_factory=dict)
+    """The records of earlier processes, each at its end when the present one was started: what a process
+    that takes up its conversation again writes comes after that, however late its record is found."""
     args: tuple[str, ...] = ()
     default: bool = True
     """It is its provider's agent for its directory, named by agentd."""
@@ -71,6 +76,7 @@ class Life:
             PaneRef.from_json(life["pane"]) if life.get("pane") else None,
             life.get("reader", {}),
             {name: _tail(tail) for name, tail in life.get("tails", {}).items()},
+            {Path(tail["path"]): Tail.from_json(tail) for tail in life.get("earlier", ())},
             tuple(life.get("args", ())),
             life.get("default", True),
             life.get("run", 0),
@@ -88,6 +94,7 @@ class Life:
             "pane": self.pane.to_json() if self.pane else None,
             "reader": self.reader_memory,
             "tails": {name: tail.to_json() for name, tail in self.tails.items()},
+            "earlier": [tail.to_json() for tail in self.earlier.values()],
             "args": list(self.args),
             "default": self.default,
             "run": self.run,
@@ -152,6 +159,9 @@ class Records:
                 old.unlink(missing_ok=True)
         self._given_back.clear()
         self._life.run += 1
+        followed = [tail.path for name, tail in self._life.tails.items() if name not in (HOOK, OUTPUT)]
+        known = [*dict.fromkeys([*self._life.earlier, *followed])][-EARLIER:]
+        self._life.earlier = {path: Tail.at_end(path) for path in known if path.exists()}
         self._life.tails = {}
         self._life.unheard.clear()
         self._life.reader_memory = {}
@@ -159,12 +169,13 @@ class Records:
         self.follow(HOOK, self._life.spool)
 
     def follow(self, source: str, path: Path, *, from_end: bool = False) -> None:
-        """Read this file too. A source's file that changed is read from its beginning (or its end)."""
+        """Read this file too. A source's file that changed is read from its beginning (or its end); one of an
+        earlier process from where that left it."""
         tail = self._life.tails.get(source)
         if tail is None or tail.path != path:
             # A new place of the source: what an older file still holds was read when it was written.
-            tail = Tail.at_end(path) if from_end else Tail(path)
-            self._life.tails[source] = tail
+            earlier = self._life.earlier.pop(path, None)
+            self._life.tails[source] = earlier or (Tail.at_end(path) if from_end else Tail(path))
         self.watch()
 
     def follow_output(self) -> Path:

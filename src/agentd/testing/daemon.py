@@ -24,6 +24,9 @@ from agentd.testing.until import PATIENCE, until
 AGENTD = [sys.executable, "-P", "-c", "import sys; from agentd.cli import main; sys.exit(main())"]
 QUICK = ("--tick", "0.1")
 """The demo agent's scripts count tenths of a second."""
+HOLD = "@bash until [ -e go ]; do sleep 0.05; done"
+"""Keeps the demo agent in a tool until `Daemon.let_go`: what is to happen in a turn happens in it, however
+slow the machine is."""
 ENDING_S = 15.0
 
 
@@ -58,6 +61,13 @@ class Running:
         """As `kill -9` does."""
         self.process.kill()
         self.process.communicate(timeout=PATIENCE)
+
+    def says(self, line: str) -> None:
+        """Wait until it tells a person this, on standard error. What it said before is lost."""
+        stderr = self.process.stderr
+        assert stderr
+        while (said := stderr.readline()) != f"{line}\n".encode():
+            assert said, f"it ended without {line!r}"
 
     def finish(self, timeout: float = PATIENCE) -> Completed:
         """Wait for its end."""
@@ -252,6 +262,10 @@ class Daemon:
             return rows[count - 1] if len(rows) >= count else None
 
         return until(f"{count} {kind} in the record of {name}", found)
+
+    def let_go(self) -> None:
+        """What `HOLD` holds may go on, from now on."""
+        (self.work / "go").touch()
 
     # From beginning to end ------------------------------------------------------------------------
 
