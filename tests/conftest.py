@@ -18,6 +18,11 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Those that take long begin first, so that nobody waits for the last of them alone."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
 @pytest.fixture
 def open_daemon() -> Iterator[Callable[..., Daemon]]:
     """Starts daemons, with `Daemon`'s arguments; they end with the test."""
