@@ -42,7 +42,7 @@ def test_show(daemon: Daemon) -> None:
     assert shown["last"]["reply"] == "hi"
     assert [each["layer"] for each in shown["deadlines"]] == ["idle_retention"]
     page = daemon.run("show", "demo-work").stdout
-    assert f"tmux -S {daemon.tmux.socket} attach -t =demo-work" in page
+    assert f"tmux -S {daemon.tmux.socket} attach -t '=demo-work'" in page
     assert "Last turn: completed" in page
     unknown = daemon.run("show", "nobody", "--json")
     assert (unknown.code, unknown.json["error"]["code"]) == (2, "unknown")

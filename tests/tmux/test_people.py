@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 
 from agentd.testing.daemon import AGENTD, HOLD, Daemon
@@ -195,7 +196,7 @@ def test_the_attach_command_attaches(daemon: Daemon) -> None:
     """From within another tmux, as a person would."""
     assert daemon.run("send", "demo", "@say hi").code == 0
     words = daemon.run("attach", "demo", "--json").json
-    assert daemon.agent()["attach"] == " ".join(words)
+    assert shlex.split(daemon.agent()["attach"]) == words
     assert daemon.agent()["attach"] in daemon.run("show", "demo").stdout
     person = Tmux(daemon.root / "person.sock", {**daemon.env, "TERM": "xterm-256color"})
     person(

@@ -73,7 +73,7 @@ def page(**more: Any) -> dict[str, Any]:
             "queue": [],
             "deadlines": [],
             "files": {"folder": "/state/demo-here", "record": "/r.jsonl", "spool": "/spool"},
-            "attach": "tmux -S /run/t.sock attach -t =demo-here",
+            "attach": "tmux -S /run/t.sock attach -t '=demo-here'",
             "dialog": None,
         }
         | more
@@ -220,7 +220,7 @@ def test_show(daemon: FakeDaemon, tmp_path: Path, capsys: Shown) -> None:
     for line in (
         "name       demo-here",
         "state      attention (approval)",
-        "attach     tmux -S /run/t.sock attach -t =demo-here",
+        "attach     tmux -S /run/t.sock attach -t '=demo-here'",
         "record     /r.jsonl",
         "  2. No",
         "  agentd answer demo-here approve | 1",

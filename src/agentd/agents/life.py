@@ -114,6 +114,11 @@ class Life:
         store.save_agent(replace(self.row, life=self.to_json()))
 
     @property
+    def records(self) -> list[Path]:
+        """The CLI's own records that are followed, the newest last."""
+        return [tail.path for name, tail in self.tails.items() if name not in (HOOK, OUTPUT)]
+
+    @property
     def output(self) -> Path:
         """The copy of the pane's raw output, where the CLI's adapter reads it."""
         return self.folder / f"{RAW}{self.run}.raw"
@@ -159,8 +164,7 @@ class Records:
                 old.unlink(missing_ok=True)
         self._given_back.clear()
         self._life.run += 1
-        followed = [tail.path for name, tail in self._life.tails.items() if name not in (HOOK, OUTPUT)]
-        known = [*dict.fromkeys([*self._life.earlier, *followed])][-EARLIER:]
+        known = [*dict.fromkeys([*self._life.earlier, *self._life.records])][-EARLIER:]
         self._life.earlier = {path: Tail.at_end(path) for path in known if path.exists()}
         self._life.tails = {}
         self._life.unheard.clear()

@@ -75,9 +75,9 @@ class Views:
             "files": {
                 "folder": str(owner.life.folder),
                 "spool": str(owner.life.spool),
-                "record": next((str(t.path) for s, t in owner.life.tails.items() if s != "hook"), None),
+                "record": str(owner.life.records[-1]) if owner.life.records else None,
             },
-            "attach": " ".join(self._tmux.attach_argv(owner.name)) if owner.life.pane else None,
+            "attach": self._tmux.attach_command(owner.name) if owner.life.pane else None,
             "dialog": {
                 "reason": dialog.reason,
                 "text": dialog.text,

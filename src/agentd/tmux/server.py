@@ -6,6 +6,7 @@ every client for good.
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -62,9 +63,9 @@ class TmuxServer:
         self._server = libtmux.Server(socket_path=socket, config_file=str(self.config), tmux_bin=found)
         self._threads = trio.CapacityLimiter(8)
 
-    def attach_argv(self, session: str, *, read_only: bool = False) -> list[str]:
-        """The command with which a person attaches."""
-        return ["tmux", "-S", str(self.socket), "attach", *(["-r"] if read_only else []), "-t", f"={session}"]
+    def attach_command(self, session: str) -> str:
+        """What a person gives to a shell to attach. To zsh a bare `=NAME` is the path of a program."""
+        return f"tmux -S {shlex.quote(str(self.socket))} attach -t '={session}'"
 
     async def run(self, *arguments: object, deadline: float = DEADLINE_S) -> list[str]:
         """Run a tmux command (several, separated by `THEN`); its output lines.

@@ -88,6 +88,8 @@ class Conformance:
         assert (result["outcome"], result["receipt"], result["reply"]) == ("completed", "accepted", "as json")
         assert result["session_id"], "no session id: from `Launch.session_id` or a SESSION_STARTED event"
         assert result["error"] is None and result["duration_s"] >= 0
+        record = bench.agent()["files"]["record"]
+        assert "as json" in Path(record).read_text(), "`agentd show` names the CLI's own record"
 
     def test_a_tool_turn_replies_with_its_last_text(self, bench: Bench) -> None:
         reply = bench.say(f"{bench.subject.silent_tool(0.1)}\n@say after the tool")
