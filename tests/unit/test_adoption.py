@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trio
@@ -12,6 +14,7 @@ from trio.testing import MockClock
 from agentd.adapter import LaunchRequest
 from agentd.agents.effects import Effect
 from agentd.agents.wishes import Wishes
+from agentd.model import Kind, Outcome
 from tests.unit.house import House
 from tests.unit.story import Tiny
 
@@ -38,6 +41,40 @@ async def test_a_refit_that_was_cut_short_gives_the_prompt_to_no_old_cli(
         await trio.sleep(1)
         assert house.starter.resumed == ["s1"], "the old CLI was ended, and its conversation taken up"
         assert "text:second" not in house.terminal.panes[0].typed
+
+
+class Hidden(Tiny):
+    """A CLI whose record is found among the files that it holds open."""
+
+    found: Mapping[str, Path] = {}
+
+    def records(self, open_files: Sequence[Path], memory: Mapping[str, Any]) -> Mapping[str, Path]:
+        return self.found
+
+
+async def test_a_record_that_was_not_found_in_time_is_looked_for_again(house: House, tmp_path: Path) -> None:
+    """The daemon ends right behind Enter."""
+    house.adapter = adapter = Hidden()
+    async with house.daemon() as daemon:
+        owner = await house.ready_agent(daemon)
+        owner.life.search = True
+        house.send(daemon, "m2", "second")
+        with trio.fail_after(5):
+            while house.terminal[owner.name].typed[-2:] != ["text:second", "Enter"]:
+                await trio.sleep(0.01)
+    record = tmp_path / "record.jsonl"
+    rows = [
+        {"kind": Kind.PROMPT_TAKEN, "text": "second", "key": "k2"},
+        {"kind": Kind.TURN_DONE, "reply": "done", "key": "k2"},
+    ]
+    record.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    adapter.found = {"record": record}
+    async with house.daemon():
+        with trio.fail_after(5):
+            while house.outcome("m2") is None:
+                await trio.sleep(0.01)
+    assert house.outcome("m2") is Outcome.COMPLETED
+    assert house.terminal[owner.name].typed.count("text:second") == 1
 
 
 class Lodger(Tiny):

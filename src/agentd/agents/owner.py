@@ -157,6 +157,9 @@ class Owner:
                 self.body.watch(self.life.pane)
                 self.records.watch()
                 self._wake()
+                if not retention.idle(self.machine.memory):
+                    # Who was here before may have ended between a prompt and the finding of its record.
+                    self.body.search()
             try:
                 while not self.gone:
                     await self._guarded(await self._next())
