@@ -230,7 +230,7 @@ def test_a_person_who_types_is_not_disturbed(daemon: Daemon) -> None:
         mine.types("@say my own")
         mine.shows("@say my own")
         sending = daemon.begin("send", "demo", "@say yours")
-        until("it waits", lambda: "typing" in daemon.run("explain", "demo", "--json").json["why"])
+        until("it waits", lambda: "typing" in daemon.explained()["why"])
         mine.keys("Enter")
         assert sending.finish().stdout == "yours\n"
         assert daemon.prompts() == ["@say hi", "@say my own", "@say yours"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
@@ -204,10 +205,15 @@ def test_a_call_with_progress(daemon: Daemon) -> None:
     call = tool(daemon, {"command": "echo one; sleep 0.4; echo two; sleep 0.4"}, Accept="text/event-stream")
     _, body = call.read()
     events = [line for line in body.splitlines() if line.startswith(("event:", "data:"))]
-    assert [e for e in events if e.startswith("event:")] == ["event: progress"] * 2 + ["event: result"]
-    said = [json.loads(e[6:]) for e in events if e.startswith("data:")]
-    assert said[0] == {"progress": 4, "total": None, "message": "one\n"}
-    assert said[-1] == {"text": "one\ntwo\n[exit status 0]", "is_error": False}
+    *before, last = [e for e in events if e.startswith("event:")]
+    assert set(before) == {"event: progress"} and last == "event: result"
+    *said, result = [json.loads(e[6:]) for e in events if e.startswith("data:")]
+    assert "one\ntwo\n".startswith("".join(each["message"] for each in said))
+    assert said[0]["message"].startswith("one\n")
+    assert [each["progress"] for each in said] == list(
+        itertools.accumulate(len(each["message"]) for each in said)
+    )
+    assert result == {"text": "one\ntwo\n[exit status 0]", "is_error": False}
 
 
 @pytest.mark.parametrize(
@@ -240,10 +246,8 @@ def test_a_tool_that_the_config_takes_away(daemon: Daemon) -> None:
 def test_the_servers_limit_is_told(open_daemon: Callable[..., Daemon]) -> None:
     daemon = open_daemon(CONFIG, env={"TOOL_EXECUTION_TIMEOUT": "700ms"})
     assert daemon.run("send", "demo", "@say up").code == 0
-    before = time.monotonic()
     with bridge(daemon) as client:
-        text, is_error = client.call(SHELL, command="echo so far; sleep 60")
-    assert 0.7 <= time.monotonic() - before < 5
+        text, is_error = client.call(SHELL, command="echo so far; sleep 1000")
     line = f"TIMEOUT layer=tool_execution tool={SHELL} session=demo-work timeout=700ms: the server's limit "
     assert is_error and text.startswith(line) and text.endswith("\nso far")
     assert ended(daemon)["layer"] == "tool_execution" and line in daemon.log.read_text()
@@ -359,12 +363,13 @@ def test_an_agent_ends_its_own_calls_only(daemon: Daemon, client: McpClient) -> 
 
 def test_who_cancels_by_name_must_own_the_call(daemon: Daemon) -> None:
     assert daemon.run("send", "demo", "--name", "other", "@say up").code == 0
-    call = tool(daemon, {"command": "sleep 0.5; echo whole"}, Agentd_Call="mine")
+    call = tool(daemon, {"command": "until [ -e go ]; do sleep 0.05; done; echo whole"}, Agentd_Call="mine")
     until("it runs", lambda: tool_events(daemon))
     theirs = {"Authorization": f"Bearer {token(daemon, 'other')}"}
     cancel = Request(daemon, "DELETE", "/v1/tools/calls/mine?layer=provider_mcp", **theirs)
     assert json.loads(cancel.read()[1]) == {"cancelled": 0}
     assert tool(daemon, {"command": "true"}, Agentd_Call="mine").read()[0] == 400, "the name is taken"
+    daemon.let_go()
     assert "whole" in call.read()[1]
 
 

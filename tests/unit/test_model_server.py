@@ -367,7 +367,7 @@ def test_closing_ends_waits_connections_and_threads() -> None:
         model.wait_for(lambda request: request.dialect == "chat", 5)
         begun = time.monotonic()
         model.close()
-        assert time.monotonic() - begun < 0.5
+        assert time.monotonic() - begun < 20, "it waits for no answer that is to come in ten minutes"
     assert model.requests[-1].outcome == "closed"
     assert set(threading.enumerate()) <= before
 

@@ -75,8 +75,15 @@ async def test_a_limit_as_large_as_can_be(tmp_path: Path) -> None:
 
 
 async def test_progress_is_what_it_says_as_it_says_it(tmp_path: Path) -> None:
-    say = Progress()
-    result = await shell(tmp_path, "echo one; sleep 0.4; echo two; sleep 0.4", say)
+    class Answered(Progress):
+        """Each piece lets the command go on."""
+
+        async def __call__(self, progress: float, message: str) -> None:
+            await super().__call__(progress, message)
+            (tmp_path / "work" / f"heard-{len(self.said)}").touch()
+
+    say, held = Answered(), "until [ -e heard-{} ]; do sleep 0.02; done"
+    result = await shell(tmp_path, f"echo one; {held.format(1)}; echo two; {held.format(2)}", say)
     assert result.text == "one\ntwo\n[exit status 0]"
     assert say.said == [(4, "one\n"), (8, "two\n")]
 

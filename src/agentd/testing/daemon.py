@@ -224,6 +224,11 @@ class Daemon:
         except ApiError:
             return None
 
+    def explained(self, name: str = "demo-work") -> dict[str, Any]:
+        """What `agentd explain --json` prints."""
+        facts: dict[str, Any] = self.get(f"/v1/agents/{name}/explain")
+        return facts
+
     def reaches(self, state: str, name: str = "demo-work", seconds: float = PATIENCE) -> dict[str, Any]:
         """Wait until the agent is in this state."""
 

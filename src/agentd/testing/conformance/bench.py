@@ -82,8 +82,9 @@ class Bench:
         running = self.begin(text, *options)
 
         def tool() -> bool:
-            waits = self.daemon.run("explain", self.name, "--json").json.get("waiting_for") or ""
-            return "(in " in waits
+            if not self.daemon.has(self.name):
+                return False
+            return "(in " in (self.daemon.explained(self.name)["waiting_for"] or "")
 
         until("the turn is in its tool", tool)
         return running

@@ -25,7 +25,7 @@ SOON_S = 2.5
 """The contract's 2 s for the end of everything below a tool, and half a second for the command line."""
 LATE_S = 5.0
 """How much later than its limit a call may be over: the model is asked again, the turn ends."""
-TINY_S = 4
+TINY_S = 6
 """A CLI's own limit. It counts for the bridge's start too, which takes 0.6 s on an idle machine."""
 SERVER = """
 import json, sys

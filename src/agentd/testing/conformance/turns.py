@@ -286,16 +286,24 @@ class Conformance:
         if bench.subject.scripted_by_model:
             assert "WALRUS" in json.dumps(bench.model.requests[-1].body)
 
-    def test_killed_in_a_turn_is_lost_and_can_be_resumed(self, bench: Bench) -> None:
+    @pytest.mark.parametrize("inside", ["its text", "a tool"])
+    def test_killed_in_a_turn_is_lost_and_can_be_resumed(self, bench: Bench, inside: str) -> None:
         bench.say("@say before")
         session = bench.agent()["session_id"]
-        running = bench.streaming("@slow 30 never")
+        if inside == "a tool":
+            running = bench.in_tool(bench.subject.silent_tool(60))
+        else:
+            running = bench.streaming("@slow 30 never")
         os.kill(bench.agent()["pid"], signal.SIGKILL)
         done = running.finish(PATIENCE)
         assert done.code == 5, done
         assert bench.agent()["state"] == "lost"
+        already = len(events(bench))
         assert bench.say("@say after").endswith("after")
         assert bench.agent()["session_id"] == session
+        # What a CLI writes of the broken turn when it takes the conversation up again is no turn.
+        begun = [event for event in events(bench)[already:] if event["kind"] == "turn_started"]
+        assert [event["data"]["origin"] for event in begun] == ["message"]
 
     def test_a_restarted_daemon_goes_on_with_the_turn(self, bench: Bench) -> None:
         running = bench.streaming("@slow 4 through a restart")
