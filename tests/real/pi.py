@@ -52,7 +52,7 @@ def subject(release: str) -> Subject:
         trust_dialog=None if release == "pi-0.73.1" else ask_for_trust,
         leave="/quit",
         add_server=add_server,
-        backstop=Backstop("MCP request timed out after 4000ms"),
+        backstop=Backstop("MCP request timed out after {ms}ms"),
     )
 
 

@@ -9,8 +9,9 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Backstop:
-    """How the CLI itself ends a silent MCP call. `says` stands in what it tells the model; it looks every
-    `every_s` seconds, so that it may be late by that; `progress` tells whether a tool that speaks goes on."""
+    """How a CLI itself ends a silent MCP call. `says` stands in what it tells the model, `{ms}` for the
+    limit; it looks every `every_s` seconds, so that it may be late by that; `progress` tells whether a tool
+    that speaks goes on."""
 
     says: str
     every_s: float = 0.0

@@ -211,7 +211,7 @@ class ToolConformance:
         took = time.monotonic() - before
         least = max(TINY_S / 2, backstop.every_s - LATE_S)
         assert least < took < 2 * max(backstop.every_s, TINY_S) + LATE_S, took
-        assert backstop.says in done.json["reply"], done
+        assert backstop.says.format(ms=TINY_S * 1000) in done.json["reply"], done
         until("the command is gone", lambda: not any(map(alive, pids)), 3)
         told = last_call(bench)
         assert (told["layer"], told["timeout_s"]) == ("provider_mcp", float(TINY_S))
