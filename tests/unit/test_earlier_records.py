@@ -143,6 +143,13 @@ def test_a_record_that_was_made_anew_is_read_whole(runs: Runs) -> None:
     assert runs.heard() == ["anew"]
 
 
+def test_a_record_that_can_not_be_read_keeps_nothing_from_starting(runs: Runs, tmp_path: Path) -> None:
+    runs.record.unlink()
+    runs.record.symlink_to(runs.record)
+    runs.begin()
+    assert runs.life.earlier == {}
+
+
 def test_the_latest_conversations_are_remembered(runs: Runs, tmp_path: Path) -> None:
     for number in range(lives.EARLIER + 5):
         path = tmp_path / f"{number}.jsonl"

@@ -165,7 +165,8 @@ class Records:
         self._given_back.clear()
         self._life.run += 1
         known = [*dict.fromkeys([*self._life.earlier, *self._life.records])][-EARLIER:]
-        self._life.earlier = {path: Tail.at_end(path) for path in known if path.exists()}
+        ends = map(Tail.at_end, known)
+        self._life.earlier = {end.path: end for end in ends if end.inode is not None}  # it could be read
         self._life.tails = {}
         self._life.unheard.clear()
         self._life.reader_memory = {}
