@@ -210,9 +210,11 @@ def test_a_call_with_progress(daemon: Daemon) -> None:
     *said, result = [json.loads(e[6:]) for e in events if e.startswith("data:")]
     assert "one\ntwo\n".startswith("".join(each["message"] for each in said))
     assert said[0]["message"].startswith("one\n")
-    assert [each["progress"] for each in said] == list(
-        itertools.accumulate(len(each["message"]) for each in said)
-    )
+    counted = itertools.accumulate(len(each["message"]) for each in said)
+    assert said == [
+        {"progress": count, "total": None, "message": each["message"]}
+        for count, each in zip(counted, said, strict=True)
+    ]
     assert result == {"text": "one\ntwo\n[exit status 0]", "is_error": False}
 
 

@@ -59,7 +59,7 @@ async def test_a_record_that_was_not_found_in_time_is_looked_for_again(house: Ho
         owner = await house.ready_agent(daemon)
         owner.life.search = True
         house.send(daemon, "m2", "second")
-        with trio.fail_after(5):
+        with trio.fail_after(20):
             while house.terminal[owner.name].typed[-2:] != ["text:second", "Enter"]:
                 await trio.sleep(0.01)
     record = tmp_path / "record.jsonl"
@@ -70,7 +70,7 @@ async def test_a_record_that_was_not_found_in_time_is_looked_for_again(house: Ho
     record.write_text("".join(json.dumps(row) + "\n" for row in rows))
     adapter.found = {"record": record}
     async with house.daemon():
-        with trio.fail_after(5):
+        with trio.fail_after(20):
             while house.outcome("m2") is None:
                 await trio.sleep(0.01)
     assert house.outcome("m2") is Outcome.COMPLETED
