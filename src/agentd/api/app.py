@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 import os
 import re
@@ -11,7 +10,6 @@ from functools import partial
 from typing import Any
 
 from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -20,13 +18,12 @@ from starlette.routing import Route
 from agentd import __version__
 from agentd.adapter import Adapter
 from agentd.agents import effects as fx
-from agentd.agents.dialogs import DialogError
 from agentd.agents.hands import TOOLS_HOLD_S
 from agentd.agents.owner import Owner
-from agentd.agents.supervisor import Supervisor, TargetError
+from agentd.agents.supervisor import Supervisor
 from agentd.api import asked
 from agentd.api.following import Awaited, Follower
-from agentd.api.refusals import Refused
+from agentd.api.refusals import HANDLERS, Refused
 from agentd.api.stream import CancelOnDisconnect, EventStream, SendEvent, wants_events
 from agentd.api.views import Views, event_line
 from agentd.contract import Policy
@@ -37,7 +34,6 @@ from agentd.screen import Dialog
 from agentd.tmux.sanitise import sanitise
 from agentd.tmux.server import TmuxError
 
-log = logging.getLogger(__name__)
 _ID = re.compile(r"[A-Za-z0-9_-]{16,64}\Z")
 
 
@@ -85,15 +81,7 @@ class Api:
         return Starlette(
             routes=routes,
             middleware=[Middleware(CancelOnDisconnect)],
-            exception_handlers={
-                Refused: _refused,
-                TargetError: _target_error,
-                DialogError: _dialog_error,
-                TmuxError: _tmux_error,
-                Unwritable: _unwritable,
-                HTTPException: _http_error,
-                Exception: _failed,
-            },
+            exception_handlers=HANDLERS,
         )
 
     # The daemon -----------------------------------------------------------------------------------
@@ -358,44 +346,3 @@ class Api:
             return owner.adapter.look(await self._supervisor.services.terminal.screen(owner.life.pane)).dialog
         except TmuxError:
             return None
-
-
-def _error(status: int, code: str, message: str) -> JSONResponse:
-    keys = {"layer": None, "code": code, "message": message, "tool": None, "session": None, "timeout_s": None}
-    return JSONResponse({"error": keys}, status)
-
-
-async def _refused(request: Request, error: Exception) -> Response:
-    assert isinstance(error, Refused)
-    return _error(error.status, error.code, str(error))
-
-
-async def _target_error(request: Request, error: Exception) -> Response:
-    assert isinstance(error, TargetError)
-    return _error({"unknown": 404, "usage": 400}.get(error.code, 409), error.code, str(error))
-
-
-async def _dialog_error(request: Request, error: Exception) -> Response:
-    assert isinstance(error, DialogError)
-    return _error(422 if error.code == "choice" else 409, f"dialog_{error.code}", str(error))
-
-
-async def _tmux_error(request: Request, error: Exception) -> Response:
-    return _error(503, "tmux", str(error))
-
-
-async def _unwritable(request: Request, error: Exception) -> Response:
-    return _error(507, "store_unwritable", str(error))
-
-
-async def _http_error(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    return _error(error.status_code, f"http_{error.status_code}", error.detail)
-
-
-async def _failed(request: Request, error: Exception) -> Response:
-    """A fault of ours: the client is told that there was one, the log where."""
-    log.error("%s %s failed", request.method, request.url.path, exc_info=error)
-    while isinstance(error, ExceptionGroup) and len(error.exceptions) == 1:
-        error = error.exceptions[0]
-    return _error(500, "internal", f"the daemon failed ({type(error).__name__}: {error}); its log says where")
